@@ -1,0 +1,2 @@
+//! The `redeliver` command.
+fn main() {}
