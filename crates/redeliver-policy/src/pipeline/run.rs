@@ -106,6 +106,9 @@ impl<'a> PipelineRun<'a> {
 
 impl Conduct for PipelineRun<'_> {
     fn begin(&mut self, now: Moment, entropy: u64) -> Result<Option<Duration>, StopReason> {
+        if now >= self.session.deadline() {
+            return Err(StopReason::Deadline);
+        }
         let from = if self.session.failed() == 0 {
             0
         } else {
