@@ -40,8 +40,12 @@ pub(crate) fn accept(call: &mut Call, exchange: &Exchange) -> Result<Reply, Refu
         return Ok(reply);
     }
     let says = |name, word: &str| {
-        call.header(name)
-            .is_some_and(|value| value.to_ascii_lowercase().contains(word))
+        let mut values = call
+            .headers
+            .get_all(name)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        values.any(|value| value.to_ascii_lowercase().contains(word))
     };
     let key = call.headers.get("sec-websocket-key");
     let asks =
