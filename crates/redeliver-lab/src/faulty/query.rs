@@ -5,6 +5,8 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+use redeliver_policy::duration;
+
 use super::catalogue::FaultPath;
 use super::config::LONGEST_DELAY;
 use super::reply::Refusal;
@@ -67,9 +69,14 @@ impl Query {
         let Some(value) = self.text(name) else {
             return Ok(default);
         };
-        parse_duration(value)
-            .filter(|duration| *duration <= LONGEST_DELAY)
-            .ok_or_else(|| refused(name, value, "a duration from 0 to 1h, such as 10ms or 1.5s"))
+        // Nothing is nothing in every unit.
+        let read = if value == "0" {
+            Ok(Duration::ZERO)
+        } else {
+            duration::parse(value)
+        };
+        let read = read.ok().filter(|duration| *duration <= LONGEST_DELAY);
+        read.ok_or_else(|| refused(name, value, "a duration from 0 to 1h, such as 10ms or 1.5s"))
     }
 
     /// One of a few words; `None` if the option is not given.
@@ -103,20 +110,6 @@ where
 fn refused(name: &str, value: &str, allowed: &str) -> Refusal {
     let shown: String = value.chars().take(64).collect();
     Refusal::bad_request(format!("{name}: {shown:?} is not allowed; give {allowed}"))
-}
-
-fn parse_duration(text: &str) -> Option<Duration> {
-    let unit_at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(unit_at);
-    let scale = match unit {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        "" if number == "0" => 0.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * scale).ok()
 }
 
 /// Undoes percent-encoding and `+`; a broken escape stays as it is, and so does nothing that is not UTF-8.

@@ -39,12 +39,9 @@ impl Seen {
 }
 
 /// A server without delays, so that a test waits for events only.
-pub(crate) fn start(config: FaultyConfig) -> FaultyServer {
-    Faulty::start(FaultyConfig {
-        max_delay: Duration::ZERO,
-        ..config
-    })
-    .unwrap()
+pub(crate) fn start(mut config: FaultyConfig) -> FaultyServer {
+    config.max_delay = Duration::ZERO;
+    Faulty::start(config).unwrap()
 }
 
 /// No test waits for ever.
