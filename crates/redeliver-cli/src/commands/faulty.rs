@@ -1,6 +1,5 @@
 //! `redeliver faulty`: a server that fails on purpose, to try clients against.
 
-use std::future::pending;
 use std::io::{self, ErrorKind, Write};
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -8,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use comfy_table::Table;
+use comfy_table::{CellAlignment, Table, presets};
 use redeliver_lab::faulty::{
     FAULT_PATHS, Faulty, FaultyConfig, FaultyServer, FaultyStats, RequestRecord, RouteStats,
 };
@@ -21,19 +20,19 @@ use tokio::sync::broadcast::error::RecvError;
 #[command(after_long_help = long_help())]
 pub(crate) struct FaultyArgs {
     /// Address to listen on, loopback only; port 0 takes any free port
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
     listen: SocketAddr,
     /// Percent of payments that fail with 503, 0 to 100
     #[arg(long, value_name = "PERCENT", default_value_t = 40, value_parser = clap::value_parser!(u8).range(0..=100))]
     fail_rate: u8,
     /// Longest random delay before a payment is answered, up to 1h
-    #[arg(long, value_name = "DURATION", default_value = "800ms", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "800ms", value_parser = delay)]
     max_delay: Duration,
     /// Seconds that the Retry-After of a failure asks for
-    #[arg(long, value_name = "SECONDS", default_value_t = 1)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=31_536_000))]
     retry_after: u64,
     /// Mean number of items before a stream drops its connection; 0 never drops
-    #[arg(long, value_name = "ITEMS", default_value_t = 20)]
+    #[arg(long, value_name = "ITEMS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     drop_after: u64,
     /// Seed of all chance: the same seed and order of requests give the same faults
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -44,6 +43,23 @@ pub(crate) struct FaultyArgs {
     /// One JSON object a line: the address, each request, the figures at the end
     #[arg(long)]
     json: bool,
+}
+
+fn loopback(text: &str) -> Result<SocketAddr, String> {
+    let address = text
+        .parse::<SocketAddr>()
+        .ok()
+        .filter(|address| address.ip().is_loopback());
+    address
+        .ok_or_else(|| "give a loopback address with its port, such as 127.0.0.1:3000 or [::1]:0".to_owned())
+}
+
+fn delay(text: &str) -> Result<Duration, String> {
+    let delay = duration::parse(text).map_err(|error| error.to_string())?;
+    let allowed = delay <= Duration::from_secs(60 * 60);
+    allowed
+        .then_some(delay)
+        .ok_or_else(|| "give a duration from 0ms to 1h".to_owned())
 }
 
 fn long_help() -> String {
@@ -64,7 +80,19 @@ fn long_help() -> String {
 /// # Errors
 /// An option out of range, an address that cannot be had, or an output that cannot be written.
 pub(crate) async fn run(args: FaultyArgs) -> anyhow::Result<()> {
-    let server = Faulty::start(FaultyConfig {
+    let server = Faulty::start(config(&args))
+        .with_context(|| format!("cannot listen on {}; choose another --listen", args.listen))?;
+    let told = tell(&server, &args).await;
+    server.shutdown().await;
+    match told {
+        // Whoever read us has seen enough: `redeliver faulty | head`.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        other => other.context("cannot write the output or listen for signals"),
+    }
+}
+
+fn config(args: &FaultyArgs) -> FaultyConfig {
+    FaultyConfig {
         listen: args.listen,
         fail_rate: args.fail_rate,
         max_delay: args.max_delay,
@@ -72,30 +100,17 @@ pub(crate) async fn run(args: FaultyArgs) -> anyhow::Result<()> {
         drop_after: args.drop_after,
         seed: args.seed,
         ..FaultyConfig::default()
-    });
-    let server = match server {
-        Err(error) if error.kind() == ErrorKind::InvalidInput => return Err(error.into()),
-        other => {
-            other.with_context(|| format!("cannot listen on {}; choose another --listen", args.listen))?
-        }
-    };
-    let told = tell(&server, &args).await;
-    server.shutdown().await;
-    match told {
-        // Whoever read us has seen enough: `redeliver faulty | head`.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write the output"),
     }
 }
 
 async fn tell(server: &FaultyServer, args: &FaultyArgs) -> io::Result<()> {
+    let mut end = pin!(end(args.run_for)?);
     let mut records = server.records();
     let address = server.base_url();
     line(&match args.json {
         true => json!({ "listening": address }).to_string(),
         false => format!("listening on {address}  (GET / lists the faults)"),
     })?;
-    let mut end = pin!(end(args.run_for));
     loop {
         tokio::select! {
             () = &mut end => break,
@@ -122,38 +137,34 @@ fn line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// The first of Ctrl-C, SIGTERM and the time given.
-async fn end(run_for: Option<Duration>) {
-    match run_for {
-        // Elapsed or told to end, it is over.
-        Some(limit) => drop(tokio::time::timeout(limit, told_to_end()).await),
-        None => told_to_end().await,
-    }
-}
-
-async fn told_to_end() {
-    let interrupted = async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            pending::<()>().await;
+/// The first of Ctrl-C, SIGTERM and the time given; listened for from this call on, not from its first wait.
+fn end(run_for: Option<Duration>) -> io::Result<impl Future<Output = ()>> {
+    let told = told_to_end()?;
+    Ok(async move {
+        match run_for {
+            // Elapsed or told to end, it is over.
+            Some(limit) => drop(tokio::time::timeout(limit, told).await),
+            None => told.await,
         }
-    };
-    tokio::select! {
-        () = interrupted => {}
-        () = terminated() => {}
-    }
+    })
 }
 
 #[cfg(unix)]
-async fn terminated() {
-    match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => pending().await,
-    }
+fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupted = signal(SignalKind::interrupt())?;
+    let mut terminated = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupted.recv() => {}
+            _ = terminated.recv() => {}
+        }
+    })
 }
 
 #[cfg(not(unix))]
-async fn terminated() {
-    pending().await
+fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }
 
 fn shown(record: &RequestRecord) -> String {
@@ -179,9 +190,13 @@ fn shown(record: &RequestRecord) -> String {
 
 fn summary(stats: &FaultyStats) -> String {
     let mut table = Table::new();
+    table.load_style(presets::NOTHING);
     table.set_header(["path", "requests", "ok", "failed", "left", "items", "faults"]);
     for (path, route) in &stats.routes {
         table.add_row(row(path, route));
+    }
+    for column in table.column_iter_mut().skip(1).take(5) {
+        column.set_cell_alignment(CellAlignment::Right);
     }
     let payments = stats.payments;
     format!(
@@ -218,4 +233,74 @@ fn row(path: &str, route: &RouteStats) -> [String; 7] {
         items,
         faults.join(", "),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: FaultyArgs,
+    }
+
+    fn parse(options: &[&str]) -> Result<FaultyArgs, String> {
+        let words = std::iter::once("faulty").chain(options.iter().copied());
+        Command::try_parse_from(words)
+            .map(|command| command.args)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn without_options_it_is_the_documents_server() {
+        assert_eq!(config(&parse(&[]).unwrap()), FaultyConfig::default());
+    }
+
+    #[test]
+    fn an_option_out_of_range_is_named_with_what_is_allowed() {
+        for (option, value, words) in [
+            ("--listen", "0.0.0.0:80", "loopback"),
+            ("--listen", "localhost", "127.0.0.1:3000"),
+            ("--fail-rate", "101", "0..=100"),
+            ("--max-delay", "2h", "1h"),
+            ("--max-delay", "soon", "200ms"),
+            ("--retry-after", "31536001", "31536000"),
+            ("--drop-after", "-1", "unexpected argument"),
+            ("--for", "10", "no unit"),
+        ] {
+            let error = parse(&[option, value]).unwrap_err();
+            assert!(error.contains(words), "{option} {value}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_path_stands_in_the_help_as_it_is() {
+        let help = <Command as clap::CommandFactory>::command()
+            .render_long_help()
+            .to_string();
+        for row in FAULT_PATHS {
+            assert!(help.contains(row.path), "{}", row.path);
+        }
+    }
+
+    #[test]
+    fn a_request_is_one_line() {
+        let record = RequestRecord {
+            at_unix_ms: 86_399_007,
+            number: 3,
+            method: "POST".to_owned(),
+            path: "/payment/authorize".to_owned(),
+            fault: Some("overload"),
+            status: Some(503),
+            delay_ms: 412,
+            items: 0,
+        };
+        assert_eq!(
+            shown(&record),
+            "23:59:59.007Z  503  overload             412 ms  POST /payment/authorize"
+        );
+    }
 }

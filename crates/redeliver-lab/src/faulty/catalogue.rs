@@ -62,7 +62,7 @@ pub const FAULT_PATHS: &[FaultPath] = &[
         Route::Payment,
         "POST",
         "/payment/authorize",
-        "random delay, then 503 with Retry-After at the fail rate, else authorized; a key that was authorized is replayed",
+        "delay, then 503 at the fail rate, else authorized, once a key",
         &[
             FAIL_RATE,
             MAX_DELAY,
@@ -89,8 +89,8 @@ pub const FAULT_PATHS: &[FaultPath] = &[
     row(
         Route::Flaky,
         "ANY",
-        "/flaky/{n}",
-        "fails n times for each key, then succeeds",
+        "/flaky/{times}",
+        "fails that many times for each key, then succeeds",
         &[
             ("key", "whose failures to count (one for all)"),
             STATUS,
@@ -178,14 +178,14 @@ pub const FAULT_PATHS: &[FaultPath] = &[
         Route::WebSocket,
         "GET",
         "/ws",
-        "WebSocket of numbered items that drops in five ways; reconnect with ?after= the last id seen; code 1000 is the end",
+        "items that drop; resume with ?after=; close code 1000 ends",
         &[STREAM_EVERY, AFTER, UNTIL, DROP_AFTER, DROP, REFUSE, RETRY_AFTER],
     ),
     row(
         Route::Sse,
         "GET",
         "/sse",
-        "server-sent events of the same items; reconnect with Last-Event-ID; 204 is the end",
+        "the same as events; resume with Last-Event-ID; 204 ends",
         &[
             STREAM_EVERY,
             AFTER,

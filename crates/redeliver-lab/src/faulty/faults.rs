@@ -92,7 +92,7 @@ pub(crate) async fn fail_rate(call: &mut Call, exchange: &mut Exchange) -> Resul
 }
 
 pub(crate) fn flaky(call: &Call, exchange: &Exchange) -> Result<Reply, Refusal> {
-    let failures = number("n", &call.value, 0..=1_000_000)?;
+    let failures = number("times", &call.value, 0..=1_000_000)?;
     let key = call.query.text("key").unwrap_or_default();
     if key.len() > 255 {
         return Err(Refusal::bad_request(format!(

@@ -120,7 +120,7 @@ mod tests {
             let path = row
                 .path
                 .replace("{percent}", "40")
-                .replace("{n}", "3")
+                .replace("{times}", "3")
                 .replace("{code}", "503");
             let (found, value) = find(&path).unwrap();
             assert_eq!(found.route, row.route, "{path}");

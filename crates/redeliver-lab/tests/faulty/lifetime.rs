@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use redeliver_lab::faulty::{Faulty, FaultyConfig};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
@@ -135,4 +136,25 @@ async fn stats_are_served_as_json() {
     assert_eq!(json["requests"], 3);
     assert_eq!(json["routes"]["/ok"]["successes"], 1);
     assert_eq!(json["routes"]["/status/{code}"]["faults"]["status"], 1);
+}
+
+#[tokio::test]
+async fn leaving_a_stream_ends_it() {
+    let server = start(FaultyConfig::default());
+    let mut records = server.records();
+    let mut events = open(&server, "GET", "/sse?every=1h", "", "").await;
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"id: 1\n") {
+        seen.push(soon(events.read_u8()).await.unwrap());
+    }
+    drop(events);
+    let url = format!("ws://{}/ws?every=1h&drop=clean", server.local_addr());
+    let (mut socket, _) = soon(tokio_tungstenite::connect_async(url)).await.unwrap();
+    soon(socket.next()).await.unwrap().unwrap();
+    drop(socket);
+    for path in ["/sse", "/ws"] {
+        let told = record(&mut records, |record| record.path == path).await;
+        assert_eq!((told.fault, told.items), (Some("client-gone"), 1), "{path}");
+        assert_eq!(server.stats().routes[path].abandoned, 1, "{path}");
+    }
 }
