@@ -1,19 +1,21 @@
 //! `redeliver faulty`: a server that fails on purpose, to try clients against.
 
-use std::io::{self, ErrorKind, Write};
+use std::fmt::Display;
+use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use comfy_table::{CellAlignment, Table, presets};
-use redeliver_lab::faulty::{
-    FAULT_PATHS, Faulty, FaultyConfig, FaultyServer, FaultyStats, RequestRecord, RouteStats,
-};
+use redeliver_lab::faulty::{FAULT_PATHS, Faulty, FaultyConfig, FaultyStats, RequestRecord, RouteStats};
 use redeliver_policy::duration;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
+
+use crate::output;
 
 /// Serve an API that fails on purpose: overload, hangs, resets, broken bodies, streams that drop
 #[derive(Args, Clone, Debug)]
@@ -23,19 +25,19 @@ pub(crate) struct FaultyArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
     listen: SocketAddr,
     /// Percent of payments that fail with 503, 0 to 100
-    #[arg(long, value_name = "PERCENT", default_value_t = 40, value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 40, value_parser = |text: &str| whole(text, 100_u8))]
     fail_rate: u8,
     /// Longest random delay before a payment is answered, up to 1h
     #[arg(long, value_name = "DURATION", default_value = "800ms", value_parser = delay)]
     max_delay: Duration,
     /// Seconds that the Retry-After of a failure asks for
-    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = clap::value_parser!(u64).range(..=31_536_000))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = |text: &str| whole(text, 31_536_000_u64))]
     retry_after: u64,
     /// Mean number of items before a stream drops its connection; 0 never drops
-    #[arg(long, value_name = "ITEMS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
+    #[arg(long, value_name = "ITEMS", default_value_t = 20, value_parser = |text: &str| whole(text, 1_000_000_000_u64))]
     drop_after: u64,
     /// Seed of all chance: the same seed and order of requests give the same faults
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = |text: &str| whole(text, u64::MAX))]
     seed: u64,
     /// End by itself after this long instead of at Ctrl-C
     #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
@@ -43,6 +45,11 @@ pub(crate) struct FaultyArgs {
     /// One JSON object a line: the address, each request, the figures at the end
     #[arg(long)]
     json: bool,
+}
+
+fn whole<N: FromStr + PartialOrd + Display>(text: &str, most: N) -> Result<N, String> {
+    let number = text.parse().ok().filter(|number| *number <= most);
+    number.ok_or_else(|| format!("give a whole number from 0 to {most}"))
 }
 
 fn loopback(text: &str) -> Result<SocketAddr, String> {
@@ -78,16 +85,42 @@ fn long_help() -> String {
 /// Runs the server until it is told to end.
 ///
 /// # Errors
-/// An option out of range, an address that cannot be had, or an output that cannot be written.
+/// An address that cannot be had, or signals that cannot be listened for.
 pub(crate) async fn run(args: FaultyArgs) -> anyhow::Result<()> {
+    let mut end = pin!(end(args.run_for).context("cannot listen for signals")?);
     let server = Faulty::start(config(&args))
         .with_context(|| format!("cannot listen on {}; choose another --listen", args.listen))?;
-    let told = tell(&server, &args).await;
+    let mut records = server.records();
+    let address = server.base_url();
+    match args.json {
+        true => output::json(&json!({ "listening": address })),
+        false => output::line(&format!("listening on {address}  (GET / lists the faults)")),
+    }
+    loop {
+        tokio::select! {
+            () = &mut end => break,
+            record = records.recv() => match record {
+                Err(RecvError::Closed) => break,
+                record => tell(record, args.json),
+            },
+        }
+    }
+    let stats = server.stats();
+    match args.json {
+        true => output::json(&json!({ "summary": stats })),
+        false => output::line(&summary(&stats)),
+    }
     server.shutdown().await;
-    match told {
-        // Whoever read us has seen enough: `redeliver faulty | head`.
-        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        other => other.context("cannot write the output or listen for signals"),
+    Ok(())
+}
+
+fn tell(record: Result<RequestRecord, RecvError>, as_json: bool) {
+    match (record, as_json) {
+        (Ok(record), true) => output::json(&record),
+        (Ok(record), false) => output::line(&shown(&record)),
+        (Err(RecvError::Lagged(missed)), true) => output::json(&json!({ "not_shown": missed })),
+        (Err(RecvError::Lagged(missed)), false) => output::line(&format!("… {missed} requests not shown")),
+        (Err(RecvError::Closed), _) => {}
     }
 }
 
@@ -101,40 +134,6 @@ fn config(args: &FaultyArgs) -> FaultyConfig {
         seed: args.seed,
         ..FaultyConfig::default()
     }
-}
-
-async fn tell(server: &FaultyServer, args: &FaultyArgs) -> io::Result<()> {
-    let mut end = pin!(end(args.run_for)?);
-    let mut records = server.records();
-    let address = server.base_url();
-    line(&match args.json {
-        true => json!({ "listening": address }).to_string(),
-        false => format!("listening on {address}  (GET / lists the faults)"),
-    })?;
-    loop {
-        tokio::select! {
-            () = &mut end => break,
-            record = records.recv() => match record {
-                Ok(record) if args.json => line(&serde_json::to_string(&record)?)?,
-                Ok(record) => line(&shown(&record))?,
-                Err(RecvError::Lagged(missed)) if args.json => line(&json!({ "not_shown": missed }).to_string())?,
-                Err(RecvError::Lagged(missed)) => line(&format!("… {missed} requests not shown"))?,
-                Err(RecvError::Closed) => break,
-            },
-        }
-    }
-    let stats = server.stats();
-    line(&match args.json {
-        true => json!({ "summary": stats }).to_string(),
-        false => summary(&stats),
-    })
-}
-
-/// Flushed line by line: whoever started us waits for the first.
-fn line(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "{text}")?;
-    out.flush()
 }
 
 /// The first of Ctrl-C, SIGTERM and the time given; listened for from this call on, not from its first wait.
@@ -264,10 +263,12 @@ mod tests {
         for (option, value, words) in [
             ("--listen", "0.0.0.0:80", "loopback"),
             ("--listen", "localhost", "127.0.0.1:3000"),
-            ("--fail-rate", "101", "0..=100"),
+            ("--fail-rate", "101", "0 to 100"),
+            ("--fail-rate", "x", "0 to 100"),
+            ("--seed", "x", "whole number"),
             ("--max-delay", "2h", "1h"),
             ("--max-delay", "soon", "200ms"),
-            ("--retry-after", "31536001", "31536000"),
+            ("--retry-after", "31536001", "0 to 31536000"),
             ("--drop-after", "-1", "unexpected argument"),
             ("--for", "10", "no unit"),
         ] {
