@@ -47,7 +47,7 @@ pub(crate) struct FaultyArgs {
     json: bool,
 }
 
-fn whole<N: FromStr + PartialOrd + Display>(text: &str, most: N) -> Result<N, String> {
+fn whole<N: Copy + FromStr + PartialOrd + Display>(text: &str, most: N) -> Result<N, String> {
     let number = text.parse().ok().filter(|number| *number <= most);
     number.ok_or_else(|| format!("give a whole number from 0 to {most}"))
 }
