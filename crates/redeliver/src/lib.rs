@@ -47,3 +47,8 @@ pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
 pub mod prelude {
     pub use crate::{Class, Classify, GaveUp, Jitter, Policy, RetryOperation as _, Run as _};
 }
+
+/// The README's examples are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
