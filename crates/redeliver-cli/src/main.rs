@@ -1,2 +1,60 @@
 //! The `redeliver` command.
-fn main() {}
+
+mod commands;
+mod exit;
+mod output;
+mod policy_flags;
+
+use std::process::ExitCode;
+
+use clap::{Parser, error::ErrorKind};
+
+use crate::{commands::Command, exit::Exit};
+
+/// Retries done right, from one call to a durable outbox.
+#[derive(Debug, Parser)]
+#[command(
+    name = "redeliver",
+    version,
+    arg_required_else_help = true,
+    propagate_version = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refused(&error),
+    };
+    // rustls refuses to choose between providers by itself; this binary has one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match commands::run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            output::error(&error);
+            Exit::of(&error).into()
+        }
+    }
+}
+
+/// Help goes to standard output as it is; a mistake is one line that says what is allowed.
+fn refused(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        output::text(&error.render().ansi().to_string());
+        return Exit::Done.into();
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        output::note(&error.render().to_string());
+        return Exit::BadInput.into();
+    }
+    let rendered = error.render().to_string();
+    let lines = rendered
+        .lines()
+        .map(str::trim)
+        .take_while(|line| !line.is_empty());
+    output::note(&lines.collect::<Vec<_>>().join(" "));
+    Exit::BadInput.into()
+}

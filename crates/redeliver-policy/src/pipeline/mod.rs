@@ -1,0 +1,190 @@
+//! Retry, budget, breaker and timeouts as one list, outermost first.
+
+mod run;
+
+use alloc::{sync::Arc, vec::Vec};
+use core::{fmt, time::Duration};
+
+pub use run::PipelineRun;
+
+use crate::{Breaker, Budget, Policy, duration::display};
+
+/// One layer of a [`Pipeline`].
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a pipeline has a handful of stages and is built once"
+)]
+#[non_exhaustive]
+pub enum Stage {
+    /// Everything inside must end within this time: the deadline of the whole call outside a retry, the time of each attempt
+    /// inside one.
+    Timeout(Duration),
+    /// Everything inside is repeated by this policy.
+    Retry(Policy),
+    /// Retries, of the retry around it, are paid from this budget.
+    Budget(Arc<Budget>),
+    /// Everything inside happens only while this breaker lets it.
+    Breaker(Arc<Breaker>),
+}
+
+/// Retry, budget, breaker and timeouts in the order in which they are written, outermost first, as they read in a log:
+///
+/// ```
+/// use core::time::Duration;
+/// use std::sync::Arc;
+/// use redeliver_policy::{Breaker, Budget, BudgetRule, Pipeline, Policy};
+///
+/// let pipeline = Pipeline::new()
+///     .timeout(Duration::from_secs(8))
+///     .retry(Policy::INTERACTIVE)
+///     .budget(Arc::new(Budget::new(BudgetRule::ratio(0.1))))
+///     .breaker(Arc::new(Breaker::default()))
+///     .timeout(Duration::from_millis(1200));
+/// assert_eq!(
+///     pipeline.to_string(),
+///     "timeout 8s > retry exponential from 100ms to 3s, 3 attempts, jitter additive:0.2 > budget 0.1 \
+///      > breaker > timeout 1s 200ms > call",
+/// );
+/// ```
+///
+/// The order is the meaning. A timeout inside the breaker is a failure that the breaker counts; one outside it is the
+/// caller losing patience, which says nothing about the other side. A breaker inside the retry is asked before each attempt; outside it,
+/// once, and it sees only how the call ended.
+#[derive(Clone, Debug, Default)]
+pub struct Pipeline {
+    stages: Vec<Stage>,
+}
+
+/// Stages that make no sense together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PipelineError {
+    /// Two retries would multiply their attempts.
+    SecondRetry,
+    /// A budget pays for the retries of a retry around it, and there is none.
+    BudgetOutsideRetry,
+    /// A retry has one budget.
+    SecondBudget,
+}
+
+impl fmt::Display for PipelineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SecondRetry => "a pipeline has one retry: two would multiply their attempts",
+            Self::BudgetOutsideRetry => "a budget must come after the retry it pays for",
+            Self::SecondBudget => "a retry has one budget",
+        })
+    }
+}
+
+impl core::error::Error for PipelineError {}
+
+impl Pipeline {
+    /// A pipeline with no stages: the call as it is.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { stages: Vec::new() }
+    }
+
+    /// Everything after this must end within `timeout`.
+    #[must_use]
+    pub fn timeout(self, timeout: Duration) -> Self {
+        self.with(Stage::Timeout(timeout))
+    }
+
+    /// Everything after this is repeated.
+    #[must_use]
+    pub fn retry(self, policy: Policy) -> Self {
+        self.with(Stage::Retry(policy))
+    }
+
+    /// The retries of the retry before this are paid from `budget`.
+    #[must_use]
+    pub fn budget(self, budget: Arc<Budget>) -> Self {
+        self.with(Stage::Budget(budget))
+    }
+
+    /// Everything after this happens only while `breaker` lets it.
+    #[must_use]
+    pub fn breaker(self, breaker: Arc<Breaker>) -> Self {
+        self.with(Stage::Breaker(breaker))
+    }
+
+    fn with(mut self, stage: Stage) -> Self {
+        self.stages.push(stage);
+        self
+    }
+
+    /// The stages, outermost first.
+    #[must_use]
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// Checks that the stages make sense together.
+    ///
+    /// # Errors
+    /// What does not. A pipeline that is run all the same uses the first retry and the first budget after it.
+    pub fn validate(&self) -> Result<(), PipelineError> {
+        let (mut retries, mut budgets) = (0, 0);
+        for stage in &self.stages {
+            match stage {
+                Stage::Retry(_) => retries += 1,
+                Stage::Budget(_) if retries == 0 => return Err(PipelineError::BudgetOutsideRetry),
+                Stage::Budget(_) => budgets += 1,
+                Stage::Timeout(_) | Stage::Breaker(_) => {}
+            }
+        }
+        match (retries, budgets) {
+            (2.., _) => Err(PipelineError::SecondRetry),
+            (_, 2..) => Err(PipelineError::SecondBudget),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn retry_position(&self) -> Option<(usize, &Policy)> {
+        self.stages
+            .iter()
+            .enumerate()
+            .find_map(|(position, stage)| match stage {
+                Stage::Retry(policy) => Some((position, policy)),
+                _ => None,
+            })
+    }
+}
+
+impl fmt::Display for Pipeline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for stage in &self.stages {
+            match stage {
+                Stage::Timeout(timeout) => write!(f, "timeout {}", display(*timeout))?,
+                Stage::Retry(policy) => write!(f, "retry {policy}")?,
+                Stage::Budget(budget) => write!(f, "budget {}", budget.rule().ratio)?,
+                Stage::Breaker(_) => f.write_str("breaker")?,
+            }
+            f.write_str(" > ")?;
+        }
+        f.write_str("call")
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (base, cap) = (display(self.backoff.base()), display(self.max_delay));
+        write!(f, "{} from {base} to {cap}", self.backoff.as_str())?;
+        match self.max_attempts {
+            Some(1) => f.write_str(", 1 attempt")?,
+            Some(most) => write!(f, ", {most} attempts")?,
+            None => f.write_str(", unlimited attempts")?,
+        }
+        write!(f, ", jitter {}", self.jitter)?;
+        if let Some(deadline) = self.deadline {
+            write!(f, ", deadline {}", display(deadline))?;
+        }
+        if let Some(timeout) = self.attempt_timeout {
+            write!(f, ", attempt timeout {}", display(timeout))?;
+        }
+        Ok(())
+    }
+}

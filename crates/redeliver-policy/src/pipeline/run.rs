@@ -1,0 +1,294 @@
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use super::{Pipeline, Stage};
+use crate::{
+    Budget, Class, Conduct, Decision, Failure, Moment, Permit, Policy, Session, StopReason, Verdict,
+};
+
+/// A pipeline without a retry makes one attempt.
+static ONCE: Policy = Policy::fixed(Duration::from_secs(1)).max_attempts(1);
+
+/// One call's way through a [`Pipeline`]: a [`Session`] with the breakers and timeouts around it.
+#[derive(Debug)]
+pub struct PipelineRun<'a> {
+    pipeline: &'a Pipeline,
+    session: Session<'a>,
+    /// Stages before this one are passed once a call, the others once an attempt.
+    retry_at: usize,
+    permits: Vec<(usize, Permit)>,
+    /// The stage whose timeout would be the first to cut the running attempt.
+    cut_by: usize,
+}
+
+/// Stands for the policy's own attempt timeout, which is inside everything.
+const INNERMOST: usize = usize::MAX;
+
+impl<'a> PipelineRun<'a> {
+    /// A run whose first attempt begins now.
+    #[must_use]
+    pub fn new(pipeline: &'a Pipeline, now: Moment) -> Self {
+        let (retry_at, policy) = pipeline
+            .retry_position()
+            .unwrap_or((pipeline.stages.len(), &ONCE));
+        let mut session = Session::new(policy, now);
+        for stage in &pipeline.stages[..retry_at] {
+            if let Stage::Timeout(timeout) = stage {
+                session = session.within(now.plus(*timeout));
+            }
+        }
+        if let Some(budget) = pipeline.budget_after(retry_at) {
+            budget.deposit();
+            session = session.budget(budget);
+        }
+        Self {
+            pipeline,
+            session,
+            retry_at,
+            permits: Vec::new(),
+            cut_by: INNERMOST,
+        }
+    }
+
+    /// Ends no later than `deadline`.
+    #[must_use]
+    pub fn within(mut self, deadline: Moment) -> Self {
+        self.session.narrow(deadline);
+        self
+    }
+
+    fn admit(&mut self, from: usize, now: Moment, entropy: u64) -> Result<(), StopReason> {
+        for (position, stage) in self.pipeline.stages.iter().enumerate().skip(from) {
+            if let Stage::Breaker(breaker) = stage {
+                let permit = breaker.admit(now, entropy).map_err(|_| StopReason::Breaker)?;
+                self.permits.push((position, permit));
+            }
+        }
+        Ok(())
+    }
+
+    /// The time of the attempt that begins now, and which stage it comes from.
+    fn timeout(&self, now: Moment) -> (Option<Duration>, usize) {
+        let own = self
+            .session
+            .policy()
+            .attempt_timeout
+            .map(|timeout| (timeout, INNERMOST));
+        let inner = self
+            .pipeline
+            .stages
+            .iter()
+            .enumerate()
+            .skip(self.retry_at)
+            .filter_map(|(position, stage)| match stage {
+                Stage::Timeout(timeout) => Some((*timeout, position)),
+                _ => None,
+            });
+        let deadline = self.session.deadline();
+        let outer = (deadline < Moment::FAR_FUTURE).then(|| (deadline.since(now), 0));
+        match outer
+            .into_iter()
+            .chain(inner)
+            .chain(own)
+            .min_by_key(|(timeout, _)| *timeout)
+        {
+            Some((timeout, position)) => (Some(timeout), position),
+            None => (None, INNERMOST),
+        }
+    }
+
+    /// Settles the permits of the stages from `from` on.
+    fn settle(&mut self, from: usize, now: Moment, verdict: impl Fn(usize) -> Verdict) {
+        while let Some((position, permit)) = self.permits.pop_if(|(position, _)| *position >= from) {
+            if let Stage::Breaker(breaker) = &self.pipeline.stages[position] {
+                breaker.settle(now, permit, verdict(position));
+            }
+        }
+    }
+}
+
+impl Conduct for PipelineRun<'_> {
+    fn begin(&mut self, now: Moment, entropy: u64) -> Result<Option<Duration>, StopReason> {
+        let from = if self.session.failed() == 0 {
+            0
+        } else {
+            self.retry_at
+        };
+        self.admit(from, now, entropy)?;
+        let (timeout, cut_by) = self.timeout(now);
+        self.cut_by = cut_by;
+        Ok(timeout)
+    }
+
+    fn on_success(&mut self, now: Moment) {
+        self.settle(0, now, |_| Verdict::Healthy);
+    }
+
+    fn on_failure(&mut self, now: Moment, failure: Failure, entropy: u64) -> Decision {
+        let Failure { class, timed_out } = failure;
+        let cut_by = self.cut_by;
+        let verdict = move |position: usize| match class {
+            _ if timed_out && cut_by < position => Verdict::Abandoned,
+            Class::Permanent => Verdict::Healthy,
+            _ => Verdict::Failed,
+        };
+        self.settle(self.retry_at, now, verdict);
+        let decision = self.session.on_failure(now, class, entropy);
+        if matches!(decision, Decision::Stop(_)) {
+            self.settle(0, now, verdict);
+        }
+        decision
+    }
+
+    fn deadline(&self) -> Moment {
+        self.session.deadline()
+    }
+
+    fn policy(&self) -> &Policy {
+        self.session.policy()
+    }
+}
+
+impl Drop for PipelineRun<'_> {
+    /// A call that is dropped half-way gives its probes' places back.
+    fn drop(&mut self) {
+        self.settle(0, Moment::ZERO, |_| Verdict::Abandoned);
+    }
+}
+
+impl Pipeline {
+    fn budget_after(&self, retry_at: usize) -> Option<&Budget> {
+        self.stages.iter().skip(retry_at).find_map(|stage| match stage {
+            Stage::Budget(budget) => Some(&**budget),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::sync::Arc;
+
+    use super::*;
+    use crate::{Breaker, BreakerRule, BreakerState, BudgetRule, Jitter, PipelineError};
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    const POLICY: Policy = Policy::fixed(ms(10)).jitter(Jitter::None).max_attempts(3);
+    const TIMED_OUT: Failure = Failure {
+        class: Class::Unknown,
+        timed_out: true,
+    };
+    const DOWN: Failure = Failure {
+        class: Class::Transient,
+        timed_out: false,
+    };
+
+    fn breaker() -> Arc<Breaker> {
+        Arc::new(Breaker::new(BreakerRule::DEFAULT.minimum_calls(1)))
+    }
+
+    fn at(millis: u64) -> Moment {
+        Moment::from_millis(millis)
+    }
+
+    #[test]
+    fn an_open_breaker_inside_the_retry_stops_it_with_that_reason() {
+        let breaker = breaker();
+        let pipeline = Pipeline::new().retry(POLICY).breaker(breaker.clone());
+        let mut run = PipelineRun::new(&pipeline, at(0));
+        assert_eq!(run.begin(at(0), 0), Ok(None));
+        assert!(matches!(run.on_failure(at(1), DOWN, 0), Decision::Retry { .. }));
+        assert_eq!(run.begin(at(11), 0), Err(StopReason::Breaker));
+        assert_eq!(breaker.state(at(11)), BreakerState::Open);
+    }
+
+    #[test]
+    fn a_timeout_counts_for_the_breaker_around_it_only() {
+        let (outer, inner) = (breaker(), breaker());
+        let pipeline = Pipeline::new()
+            .retry(POLICY)
+            .breaker(outer.clone())
+            .timeout(ms(5))
+            .breaker(inner.clone());
+        let mut run = PipelineRun::new(&pipeline, at(0));
+        assert_eq!(run.begin(at(0), 0), Ok(Some(ms(5))));
+        let _ = run.on_failure(at(5), TIMED_OUT, 0);
+        assert_eq!(
+            (outer.state(at(5)), inner.state(at(5))),
+            (BreakerState::Open, BreakerState::Closed)
+        );
+    }
+
+    #[test]
+    fn a_breaker_outside_the_retry_sees_only_the_end() {
+        let breaker = breaker();
+        let pipeline = Pipeline::new().breaker(breaker.clone()).retry(POLICY);
+        let mut run = PipelineRun::new(&pipeline, at(0));
+        for step in 0..2 {
+            assert_eq!(run.begin(at(step), 0), Ok(None));
+            assert!(matches!(
+                run.on_failure(at(step), DOWN, 0),
+                Decision::Retry { .. }
+            ));
+            assert_eq!(breaker.state(at(step)), BreakerState::Closed);
+        }
+        assert_eq!(
+            run.on_failure(at(3), DOWN, 0),
+            Decision::Stop(StopReason::Attempts)
+        );
+        assert_eq!(breaker.state(at(3)), BreakerState::Open);
+    }
+
+    #[test]
+    fn an_outer_timeout_is_the_deadline_and_an_inner_one_the_attempts() {
+        let pipeline = Pipeline::new().timeout(ms(100)).retry(POLICY).timeout(ms(70));
+        let mut run = PipelineRun::new(&pipeline, at(0));
+        assert_eq!(run.begin(at(0), 0), Ok(Some(ms(70))));
+        assert!(matches!(
+            run.on_failure(at(70), TIMED_OUT, 0),
+            Decision::Retry { .. }
+        ));
+        assert_eq!(run.begin(at(80), 0), Ok(Some(ms(20))));
+        assert_eq!(
+            run.on_failure(at(95), TIMED_OUT, 0),
+            Decision::Stop(StopReason::Deadline)
+        );
+    }
+
+    #[test]
+    fn the_budget_is_paid_from_and_a_dropped_run_frees_its_probe() {
+        let (budget, breaker) = (Arc::new(Budget::new(BudgetRule::ratio(0.0))), breaker());
+        let pipeline = Pipeline::new()
+            .retry(POLICY)
+            .budget(budget)
+            .breaker(breaker.clone());
+        let mut run = PipelineRun::new(&pipeline, at(0));
+        assert_eq!(run.begin(at(0), 0), Ok(None));
+        assert_eq!(run.on_failure(at(0), DOWN, 0), Decision::Stop(StopReason::Budget));
+        let half_open = at(6_000);
+        let mut dropped = PipelineRun::new(&pipeline, half_open);
+        assert_eq!(dropped.begin(half_open, 0), Ok(None));
+        drop(dropped);
+        let mut probe = PipelineRun::new(&pipeline, half_open);
+        assert_eq!(probe.begin(half_open, 0), Ok(None));
+        probe.on_success(half_open);
+        assert_eq!(breaker.state(half_open), BreakerState::Closed);
+    }
+
+    #[test]
+    fn stages_that_make_no_sense_are_named() {
+        let budget = || Arc::new(Budget::new(BudgetRule::ratio(0.1)));
+        let twice = Pipeline::new().retry(POLICY).retry(POLICY);
+        assert_eq!(twice.validate(), Err(PipelineError::SecondRetry));
+        assert_eq!(
+            Pipeline::new().budget(budget()).validate(),
+            Err(PipelineError::BudgetOutsideRetry)
+        );
+        let budgets = Pipeline::new().retry(POLICY).budget(budget()).budget(budget());
+        assert_eq!(budgets.validate(), Err(PipelineError::SecondBudget));
+        assert_eq!(Pipeline::new().timeout(ms(5)).validate(), Ok(()));
+    }
+}

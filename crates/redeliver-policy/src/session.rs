@@ -1,0 +1,279 @@
+use core::time::Duration;
+
+use crate::{Budget, Class, Moment, Policy, Reset, StopReason, moment::nanos};
+
+/// What to do after a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Wait, then try again.
+    Retry {
+        /// How long to wait.
+        after: Duration,
+        /// The time that the next attempt may take, if it is limited.
+        attempt_timeout: Option<Duration>,
+    },
+    /// Give up.
+    Stop(StopReason),
+}
+
+/// One call's way through its attempts, without a clock, a timer or a source of chance of its own.
+///
+/// Whoever drives it says what happened and when, and brings 64 random bits; the session says what to do. Every front
+/// end (async, blocking, tower, streams, the relay, the simulators) drives this one, so they cannot disagree.
+///
+/// ```
+/// use core::time::Duration;
+/// use redeliver_policy::{Class, Decision, Moment, Policy, Session, StopReason};
+///
+/// let policy = Policy::fixed(Duration::from_secs(1)).jitter(redeliver_policy::Jitter::None).max_attempts(2);
+/// let mut session = Session::new(&policy, Moment::ZERO);
+/// let retry = Decision::Retry { after: Duration::from_secs(1), attempt_timeout: None };
+/// assert_eq!(session.on_failure(Moment::from_millis(3), Class::Transient, 42), retry);
+/// assert_eq!(session.on_failure(Moment::from_millis(9), Class::Transient, 42), Decision::Stop(StopReason::Attempts));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Session<'a> {
+    policy: &'a Policy,
+    budget: Option<&'a Budget>,
+    /// Attempts that have failed, in all.
+    failed: u32,
+    /// Failures since the count last started again; the backoff follows it.
+    streak: u32,
+    previous_wait: u64,
+    last_failure: Moment,
+    deadline: Moment,
+    idempotent: bool,
+}
+
+impl<'a> Session<'a> {
+    /// A session whose first attempt begins now.
+    ///
+    /// Where the policy has no deadline, `now` does not matter: a driver may start without reading its clock.
+    #[inline]
+    #[must_use]
+    pub const fn new(policy: &'a Policy, now: Moment) -> Self {
+        let deadline = match policy.deadline {
+            Some(deadline) => now.plus(deadline),
+            None => Moment::FAR_FUTURE,
+        };
+        Self {
+            policy,
+            budget: None,
+            failed: 0,
+            streak: 0,
+            previous_wait: 0,
+            last_failure: now,
+            deadline,
+            idempotent: policy.idempotent,
+        }
+    }
+
+    /// Goes on with a count from elsewhere: a row that says how often it was attempted, and how long it last waited.
+    #[must_use]
+    pub const fn resumed(mut self, failed: u32, previous_wait: Duration) -> Self {
+        self.failed = failed;
+        self.streak = failed;
+        self.previous_wait = nanos(previous_wait);
+        self
+    }
+
+    /// Ends no later than `deadline`, as a call inside another call must.
+    #[must_use]
+    pub const fn within(mut self, deadline: Moment) -> Self {
+        self.narrow(deadline);
+        self
+    }
+
+    pub(crate) const fn narrow(&mut self, deadline: Moment) {
+        if deadline.as_nanos() < self.deadline.as_nanos() {
+            self.deadline = deadline;
+        }
+    }
+
+    /// Pays for each retry from this budget.
+    #[must_use]
+    pub const fn budget(mut self, budget: &'a Budget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    /// Overrides the policy's word on whether a failure that may have executed may be repeated.
+    #[must_use]
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = idempotent;
+        self
+    }
+
+    /// The attempt that just failed with `class`: what now?
+    pub fn on_failure(&mut self, now: Moment, class: Class, entropy: u64) -> Decision {
+        self.failed = self.failed.saturating_add(1);
+        let streak = self.streak;
+        self.streak = self.streak.saturating_add(1);
+        self.last_failure = now;
+
+        let hint = match class {
+            Class::Permanent => return Decision::Stop(StopReason::Permanent),
+            Class::Unknown if !self.idempotent => return Decision::Stop(StopReason::UnknownOutcome),
+            // "Come back in zero seconds" is no guidance, and obeying it to the letter is a hot loop.
+            Class::Throttled { after } => after.filter(|after| !after.is_zero()),
+            Class::Transient | Class::Unknown => None,
+        };
+        if self.policy.max_attempts.is_some_and(|most| self.streak >= most) {
+            return Decision::Stop(StopReason::Attempts);
+        }
+        let after = match hint {
+            Some(hint) if hint > self.policy.retry_after_max => {
+                return Decision::Stop(StopReason::RetryAfter);
+            }
+            Some(hint) => self.policy.hinted_wait(hint, entropy),
+            None => self
+                .policy
+                .wait(streak, Duration::from_nanos(self.previous_wait), entropy),
+        };
+        let next = now.plus(after);
+        if next >= self.deadline {
+            return Decision::Stop(StopReason::Deadline);
+        }
+        // Last, so that only a retry that will be made is paid for.
+        if self.budget.is_some_and(|budget| !budget.withdraw(now, class)) {
+            return Decision::Stop(StopReason::Budget);
+        }
+        if hint.is_none() {
+            self.previous_wait = nanos(after);
+        }
+        Decision::Retry {
+            after,
+            attempt_timeout: self.attempt_timeout(next),
+        }
+    }
+
+    /// The time that an attempt beginning at `now` may take: the policy's, or what is left of the deadline if that is less.
+    #[must_use]
+    pub fn attempt_timeout(&self, now: Moment) -> Option<Duration> {
+        let left = (self.deadline < Moment::FAR_FUTURE).then(|| self.deadline.since(now));
+        match (self.policy.attempt_timeout, left) {
+            (Some(timeout), Some(left)) => Some(timeout.min(left)),
+            (timeout, left) => timeout.or(left),
+        }
+    }
+
+    /// A connection that had been up ended at `now`: whether the count starts again is `reset`'s to say.
+    ///
+    /// Call it before [`on_failure`](Session::on_failure), with the time since the connection was made and the number of items it gave.
+    pub fn on_disconnect(&mut self, reset: Reset, up: Duration, items: u64) {
+        self.streak = reset.streak_after(self.streak, up, items);
+        if self.streak == 0 {
+            self.previous_wait = 0;
+        }
+    }
+
+    /// Attempts that have failed so far.
+    #[must_use]
+    pub const fn failed(&self) -> u32 {
+        self.failed
+    }
+
+    /// Failures since the count last started again.
+    #[must_use]
+    pub const fn streak(&self) -> u32 {
+        self.streak
+    }
+
+    /// When the whole call must have ended; [`Moment::FAR_FUTURE`] if nothing says so.
+    #[must_use]
+    pub const fn deadline(&self) -> Moment {
+        self.deadline
+    }
+
+    /// The policy that decides.
+    #[must_use]
+    pub const fn policy(&self) -> &'a Policy {
+        self.policy
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Jitter;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    const PLAIN: Policy = Policy::exponential(ms(100), ms(1_000)).jitter(Jitter::None);
+
+    fn retry(after: u64) -> Decision {
+        Decision::Retry {
+            after: ms(after),
+            attempt_timeout: None,
+        }
+    }
+
+    #[test]
+    fn waits_grow_and_attempts_run_out() {
+        let mut session = Session::new(&PLAIN, Moment::ZERO);
+        for expected in [100, 200, 400, 800] {
+            assert_eq!(
+                session.on_failure(Moment::ZERO, Class::Transient, 0),
+                retry(expected)
+            );
+        }
+        assert_eq!(
+            session.on_failure(Moment::ZERO, Class::Transient, 0),
+            Decision::Stop(StopReason::Attempts)
+        );
+        assert_eq!(session.failed(), 5);
+    }
+
+    #[test]
+    fn a_hint_beats_the_backoff_within_its_limit() {
+        let mut session = Session::new(&PLAIN, Moment::ZERO);
+        let hint = |secs| Class::throttled_for(Duration::from_secs(secs));
+        assert_eq!(session.on_failure(Moment::ZERO, hint(7), 0), retry(7_000));
+        assert_eq!(session.on_failure(Moment::ZERO, hint(0), 0), retry(200));
+        assert_eq!(
+            session.on_failure(Moment::ZERO, hint(301), 0),
+            Decision::Stop(StopReason::RetryAfter)
+        );
+    }
+
+    #[test]
+    fn a_wait_past_the_deadline_is_not_waited() {
+        let policy = PLAIN.deadline(ms(1_000)).attempt_timeout(ms(600));
+        let mut session = Session::new(&policy, Moment::ZERO);
+        let at = Moment::from_millis;
+        assert_eq!(session.attempt_timeout(at(0)), Some(ms(600)));
+        let decision = session.on_failure(at(600), Class::Unknown, 0);
+        assert_eq!(
+            decision,
+            Decision::Retry {
+                after: ms(100),
+                attempt_timeout: Some(ms(300))
+            }
+        );
+        assert_eq!(
+            session.on_failure(at(800), Class::Unknown, 0),
+            Decision::Stop(StopReason::Deadline)
+        );
+    }
+
+    #[test]
+    fn an_unknown_outcome_is_repeated_only_if_that_does_no_harm() {
+        let mut session = Session::new(&PLAIN, Moment::ZERO).idempotent(false);
+        assert_eq!(session.on_failure(Moment::ZERO, Class::Transient, 0), retry(100));
+        let decision = session.on_failure(Moment::ZERO, Class::Unknown, 0);
+        assert_eq!(decision, Decision::Stop(StopReason::UnknownOutcome));
+    }
+
+    #[test]
+    fn an_outer_deadline_only_ever_shortens() {
+        let policy = PLAIN.deadline(ms(500));
+        let outer = Session::new(&policy, Moment::ZERO).within(Moment::from_millis(900));
+        assert_eq!(outer.deadline(), Moment::from_millis(500));
+        assert_eq!(
+            outer.within(Moment::from_millis(50)).deadline(),
+            Moment::from_millis(50)
+        );
+    }
+}
