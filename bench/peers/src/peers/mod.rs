@@ -5,6 +5,7 @@ mod backon;
 mod execution_policy;
 mod exponential_backoff;
 mod mettle;
+mod redeliver;
 mod relentless;
 mod retry_policies;
 mod stubborn_io;
@@ -17,6 +18,7 @@ use crate::entry::Entry;
 /// Every row of the table, in its order: ourselves first, the others by name.
 pub(crate) fn all() -> Vec<Entry> {
     vec![
+        Entry::of::<redeliver::Redeliver>(),
         Entry::of::<backoff::Backoff>(),
         Entry::of::<backon::Backon>(),
         Entry::of::<execution_policy::ExecutionPolicy>(),
