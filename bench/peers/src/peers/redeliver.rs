@@ -26,7 +26,10 @@ impl Schedule for Waits {
     }
 
     fn next_wait(&mut self) -> Option<Duration> {
-        match self.0.on_failure(Moment::ZERO, Class::Transient, fastrand::u64(..)) {
+        match self
+            .0
+            .on_failure(Moment::ZERO, Class::Transient, fastrand::u64(..))
+        {
             Decision::Retry { after, .. } => Some(after),
             Decision::Stop(_) => None,
         }

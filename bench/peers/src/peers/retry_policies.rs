@@ -57,7 +57,7 @@ impl Schedule for Waits {
 
 impl Peer for RetryPolicies {
     const PACKAGE: &'static str = "retry-policies";
-    const SETTINGS: &'static str = "ExponentialBackoff.retry_bounds with Jitter::Full; build_with_total_retry_duration, \
+    const SETTINGS: &'static str = "ExponentialBackoff.retry_bounds with Jitter::Full; build_with_total_retry_duration_and_limit_retries, \
                                     told a start as long ago as the paused clock has run; it runs no calls itself";
 
     type Schedule = Waits;
@@ -68,7 +68,7 @@ impl Peer for RetryPolicies {
                 .retry_bounds(limit.base, limit.cap)
                 .jitter(Jitter::Full)
                 .base(2)
-                .build_with_total_retry_duration(limit.total);
+                .build_with_total_retry_duration_and_limit_retries(limit.total);
             let began = Instant::now();
             for past_retries in 0.. {
                 if server.call().await.is_ok() {
