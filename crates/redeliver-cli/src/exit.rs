@@ -48,6 +48,13 @@ impl Exit {
     }
 }
 
+impl From<()> for Exit {
+    /// A command that has nothing more to say did what it was asked.
+    fn from((): ()) -> Self {
+        Self::Done
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         exit.code().into()

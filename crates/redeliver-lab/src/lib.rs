@@ -1,1 +1,3 @@
-//! Placeholder, replaced within this change.
+//! The laboratory: where redeliver is proved, and where anyone can break things on purpose.
+
+pub mod faulty;

@@ -1,10 +1,11 @@
 use core::time::Duration;
 
 /// What a failure means for the question "once more?".
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Class {
     /// It did not execute, and may work in a moment: a refused connection, a busy database.
+    #[default]
     Transient,
     /// The server asks for fewer requests, and perhaps says when to come back.
     Throttled {

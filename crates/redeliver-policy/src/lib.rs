@@ -53,6 +53,6 @@ pub use pipeline::{Pipeline, PipelineError, PipelineRun, Stage};
 pub use policy::{DEFAULT_MAX_ATTEMPTS, DEFAULT_RETRY_AFTER_MAX, Policy};
 pub use preset::{PRESETS, Preset};
 pub use reset::Reset;
-pub use session::{Decision, Session};
+pub use session::{Decision, Outer, Session};
 pub use stop::StopReason;
 pub use validate::InvalidPolicy;

@@ -16,6 +16,26 @@ pub enum Decision {
     Stop(StopReason),
 }
 
+/// What surrounds a call: the limits of the call that it is made in.
+#[derive(Clone, Copy, Debug)]
+pub struct Outer<'a> {
+    /// When the outer call must have ended.
+    pub deadline: Moment,
+    /// The budget that the outer call pays its retries from; inner retries are paid from it too.
+    pub budget: Option<&'a Budget>,
+    /// A limit on attempts from outside, as a test sets it.
+    pub max_attempts: Option<u32>,
+}
+
+impl Outer<'_> {
+    /// Nothing surrounds the call.
+    pub const NONE: Self = Self {
+        deadline: Moment::FAR_FUTURE,
+        budget: None,
+        max_attempts: None,
+    };
+}
+
 /// One call's way through its attempts, without a clock, a timer or a source of chance of its own.
 ///
 /// Whoever drives it says what happened and when, and brings 64 random bits; the session says what to do. Every front
@@ -35,6 +55,8 @@ pub enum Decision {
 pub struct Session<'a> {
     policy: &'a Policy,
     budget: Option<&'a Budget>,
+    outer_budget: Option<&'a Budget>,
+    max_attempts: Option<u32>,
     /// Attempts that have failed, in all.
     failed: u32,
     /// Failures since the count last started again; the backoff follows it.
@@ -59,6 +81,8 @@ impl<'a> Session<'a> {
         Self {
             policy,
             budget: None,
+            outer_budget: None,
+            max_attempts: policy.max_attempts,
             failed: 0,
             streak: 0,
             previous_wait: 0,
@@ -77,17 +101,26 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Ends no later than `deadline`, as a call inside another call must.
+    /// Keeps to what surrounds the call: an outer call's deadline and budget.
     #[must_use]
-    pub const fn within(mut self, deadline: Moment) -> Self {
-        self.narrow(deadline);
-        self
+    pub const fn inside(mut self, outer: Outer<'a>) -> Self {
+        self.outer_budget = outer.budget;
+        if let Some(most) = outer.max_attempts {
+            self.max_attempts = match self.max_attempts {
+                Some(own) if own < most => Some(own),
+                _ => Some(most),
+            };
+        }
+        self.within(outer.deadline)
     }
 
-    pub(crate) const fn narrow(&mut self, deadline: Moment) {
+    /// Ends no later than `deadline`.
+    #[must_use]
+    pub const fn within(mut self, deadline: Moment) -> Self {
         if deadline.as_nanos() < self.deadline.as_nanos() {
             self.deadline = deadline;
         }
+        self
     }
 
     /// Pays for each retry from this budget.
@@ -118,7 +151,7 @@ impl<'a> Session<'a> {
             Class::Throttled { after } => after.filter(|after| !after.is_zero()),
             Class::Transient | Class::Unknown => None,
         };
-        if self.policy.max_attempts.is_some_and(|most| self.streak >= most) {
+        if self.max_attempts.is_some_and(|most| self.streak >= most) {
             return Decision::Stop(StopReason::Attempts);
         }
         let after = match hint {
@@ -135,7 +168,7 @@ impl<'a> Session<'a> {
             return Decision::Stop(StopReason::Deadline);
         }
         // Last, so that only a retry that will be made is paid for.
-        if self.budget.is_some_and(|budget| !budget.withdraw(now, class)) {
+        if !self.pay(now, class) {
             return Decision::Stop(StopReason::Budget);
         }
         if hint.is_none() {
@@ -145,6 +178,13 @@ impl<'a> Session<'a> {
             after,
             attempt_timeout: self.attempt_timeout(next),
         }
+    }
+
+    fn pay(&self, now: Moment, class: Class) -> bool {
+        [self.outer_budget, self.budget]
+            .into_iter()
+            .flatten()
+            .all(|budget| budget.withdraw(now, class))
     }
 
     /// The time that an attempt beginning at `now` may take: the policy's, or what is left of the deadline if that is less.

@@ -1,1 +1,49 @@
-//! Placeholder, replaced within this change.
+//! Retry a call, a client or a stream properly: backoff, jitter, deadline, `Retry-After`, classification, budget, breaker.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use redeliver::prelude::*;
+//!
+//! let greeting = Policy::INTERACTIVE
+//!     .run(async |attempt| {
+//!         if attempt.number < 2 { return Err(std::io::Error::from(std::io::ErrorKind::ConnectionRefused)) }
+//!         Ok("hello")
+//!     })
+//!     .await?;
+//! assert_eq!(greeting, "hello");
+//! # Ok(()) }
+//! ```
+//!
+//! - What decides is in [`redeliver_policy`], re-exported here: [`Policy`], [`Jitter`], [`Class`], [`Classify`], [`Pipeline`], …
+//! - What does is here: [`Run::run`], [`Run::run_blocking`], [`RetryOperation::retry`], [`Run::attempts`].
+//! - [`testing`] takes the waiting out of your own tests.
+
+pub use redeliver_policy::*;
+
+mod attempt;
+mod blocking;
+mod classifier;
+pub mod clock;
+pub mod entropy;
+mod gave_up;
+mod nested;
+mod observe;
+mod plan;
+mod progress;
+mod retrier;
+mod run;
+pub mod testing;
+mod ways;
+
+pub use attempt::Attempt;
+pub use classifier::{ByTrait, Classified, Classifier};
+pub use gave_up::GaveUp;
+pub use observe::{Both, Observer, RetryEvent, StopEvent, Traced};
+pub use plan::Plan;
+pub use retrier::Retrier;
+pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
+
+/// What a file that retries something wants in scope.
+pub mod prelude {
+    pub use crate::{Class, Classify, GaveUp, Jitter, Policy, RetryOperation as _, Run as _};
+}

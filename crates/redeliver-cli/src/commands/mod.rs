@@ -1,12 +1,24 @@
 //! One file a command: its flags, and what it does.
 
+mod faulty;
+
 use clap::Subcommand;
 
 use crate::exit::Exit;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {}
+pub(crate) enum Command {
+    Faulty(faulty::FaultyArgs),
+}
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
-    match command {}
+    match command {
+        Command::Faulty(args) => wait_for(faulty::run(args)),
+    }
+}
+
+/// Runs a command that waits for the network, on a runtime of its own.
+fn wait_for<T: Into<Exit>>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<Exit> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(command).map(Into::into)
 }

@@ -143,6 +143,16 @@ impl Pipeline {
         }
     }
 
+    /// The budget that retries are paid from.
+    #[must_use]
+    pub fn shared_budget(&self) -> Option<&Arc<Budget>> {
+        let (retry_at, _) = self.retry_position()?;
+        self.stages[retry_at..].iter().find_map(|stage| match stage {
+            Stage::Budget(budget) => Some(budget),
+            _ => None,
+        })
+    }
+
     pub(crate) fn retry_position(&self) -> Option<(usize, &Policy)> {
         self.stages
             .iter()

@@ -2,9 +2,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Pipeline, Stage};
-use crate::{
-    Budget, Class, Conduct, Decision, Failure, Moment, Permit, Policy, Session, StopReason, Verdict,
-};
+use crate::{Class, Conduct, Decision, Failure, Moment, Outer, Permit, Policy, Session, StopReason, Verdict};
 
 /// A pipeline without a retry makes one attempt.
 static ONCE: Policy = Policy::fixed(Duration::from_secs(1)).max_attempts(1);
@@ -28,16 +26,22 @@ impl<'a> PipelineRun<'a> {
     /// A run whose first attempt begins now.
     #[must_use]
     pub fn new(pipeline: &'a Pipeline, now: Moment) -> Self {
+        Self::inside(pipeline, now, Outer::NONE)
+    }
+
+    /// A run whose first attempt begins now, within the limits of what surrounds it.
+    #[must_use]
+    pub fn inside(pipeline: &'a Pipeline, now: Moment, outer: Outer<'a>) -> Self {
         let (retry_at, policy) = pipeline
             .retry_position()
             .unwrap_or((pipeline.stages.len(), &ONCE));
-        let mut session = Session::new(policy, now);
+        let mut session = Session::new(policy, now).inside(outer);
         for stage in &pipeline.stages[..retry_at] {
             if let Stage::Timeout(timeout) = stage {
                 session = session.within(now.plus(*timeout));
             }
         }
-        if let Some(budget) = pipeline.budget_after(retry_at) {
+        if let Some(budget) = pipeline.shared_budget() {
             budget.deposit();
             session = session.budget(budget);
         }
@@ -48,13 +52,6 @@ impl<'a> PipelineRun<'a> {
             permits: Vec::new(),
             cut_by: INNERMOST,
         }
-    }
-
-    /// Ends no later than `deadline`.
-    #[must_use]
-    pub fn within(mut self, deadline: Moment) -> Self {
-        self.session.narrow(deadline);
-        self
     }
 
     fn admit(&mut self, from: usize, now: Moment, entropy: u64) -> Result<(), StopReason> {
@@ -109,6 +106,9 @@ impl<'a> PipelineRun<'a> {
 
 impl Conduct for PipelineRun<'_> {
     fn begin(&mut self, now: Moment, entropy: u64) -> Result<Option<Duration>, StopReason> {
+        if now >= self.session.deadline() {
+            return Err(StopReason::Deadline);
+        }
         let from = if self.session.failed() == 0 {
             0
         } else {
@@ -156,21 +156,12 @@ impl Drop for PipelineRun<'_> {
     }
 }
 
-impl Pipeline {
-    fn budget_after(&self, retry_at: usize) -> Option<&Budget> {
-        self.stages.iter().skip(retry_at).find_map(|stage| match stage {
-            Stage::Budget(budget) => Some(&**budget),
-            _ => None,
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::sync::Arc;
 
     use super::*;
-    use crate::{Breaker, BreakerRule, BreakerState, BudgetRule, Jitter, PipelineError};
+    use crate::{Breaker, BreakerRule, BreakerState, Budget, BudgetRule, Jitter, PipelineError};
 
     const fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)

@@ -1,0 +1,212 @@
+//! The listener, its connections, and the handle that ends them.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener as StdListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::upgrade::OnUpgrade;
+use hyper::{Request, Response, StatusCode, body::Incoming};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
+use tokio::sync::{broadcast, oneshot};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::body::{self, Body};
+use super::chance::generator;
+use super::config::FaultyConfig;
+use super::exchange::{Exchange, Lab};
+use super::query::Query;
+use super::reply::{Refusal, Reply};
+use super::request::Call;
+use super::route::{find, leaves_body_unread, serve};
+use super::socket::FaultSocket;
+use super::stats::{FaultyStats, RequestRecord};
+use super::wait::pause;
+use super::websocket::WebSocketSession;
+
+const LARGEST_HEAD: usize = 64 * 1024;
+const LONGEST_HEAD: Duration = Duration::from_secs(60);
+const AFTER_A_FAILED_ACCEPT: Duration = Duration::from_millis(50);
+
+/// Where the fault server begins.
+pub struct Faulty;
+
+impl Faulty {
+    /// Binds and starts serving in the background, on the runtime it is called on.
+    ///
+    /// # Errors
+    /// `InvalidInput` for a configuration out of range, whatever the bind fails with, and an error outside a runtime.
+    pub fn start(config: FaultyConfig) -> io::Result<FaultyServer> {
+        config
+            .validate()
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+        let runtime = Handle::try_current().map_err(io::Error::other)?;
+        let listener = StdListener::bind(config.listen)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let listener = TcpListener::from_std(listener)?;
+        let lab = Arc::new(Lab::new(config));
+        let (stop, stopped) = oneshot::channel();
+        let accepting = runtime.spawn(accept_loop(listener, Arc::clone(&lab), stopped));
+        Ok(FaultyServer {
+            address,
+            lab,
+            stop: Some(stop),
+            accepting,
+        })
+    }
+}
+
+/// A running fault server; dropping it ends it and all its connections.
+pub struct FaultyServer {
+    address: SocketAddr,
+    lab: Arc<Lab>,
+    stop: Option<oneshot::Sender<()>>,
+    accepting: JoinHandle<()>,
+}
+
+impl FaultyServer {
+    /// The address it listens on, with the port that it was given.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `http://` and the address, without a slash at the end.
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The figures so far.
+    pub fn stats(&self) -> FaultyStats {
+        self.lab.stats()
+    }
+
+    /// One record per request from now on; a reader that is too slow misses the oldest and is told how many.
+    pub fn records(&self) -> broadcast::Receiver<RequestRecord> {
+        self.lab.records.subscribe()
+    }
+
+    /// Ends the listener and every connection, and waits until they are gone.
+    pub async fn shutdown(mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+        let _ = (&mut self.accepting).await;
+    }
+}
+
+impl Drop for FaultyServer {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn accept_loop(listener: TcpListener, lab: Arc<Lab>, mut stopped: oneshot::Receiver<()>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let room = connections.len() < lab.config.max_connections;
+        tokio::select! {
+            _ = &mut stopped => break,
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept(), if room => match accepted {
+                Ok((stream, _)) => {
+                    connections.spawn(connection(Arc::clone(&lab), stream));
+                }
+                // Out of descriptors, mostly: connections that end make room.
+                Err(_) => pause(AFTER_A_FAILED_ACCEPT).await,
+            },
+        }
+    }
+    connections.shutdown().await;
+}
+
+type NextSession = Arc<Mutex<Option<(Box<WebSocketSession>, Exchange)>>>;
+
+async fn connection(lab: Arc<Lab>, stream: TcpStream) {
+    lab.count(|stats| stats.connections += 1);
+    let _ = stream.set_nodelay(true);
+    let age = lab.config.max_connection_age;
+    let _ = tokio::time::timeout(age, Box::pin(serve_connection(lab, FaultSocket::new(stream)))).await;
+}
+
+async fn serve_connection(lab: Arc<Lab>, socket: FaultSocket) {
+    let next_session = NextSession::default();
+    let service = service_fn(|request| {
+        answer(
+            Arc::clone(&lab),
+            socket.clone(),
+            Arc::clone(&next_session),
+            request,
+        )
+    });
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(LONGEST_HEAD)
+        .max_buf_size(LARGEST_HEAD)
+        .serve_connection(TokioIo::new(socket.clone()), service)
+        .with_upgrades();
+    // A connection that ends in an error is this server's trade.
+    let _ = served.await;
+    let session = next_session.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some((session, exchange)) = session {
+        session.run(exchange, socket).await;
+    }
+}
+
+/// Tells hyper to let go of the connection without an answer.
+#[derive(Debug, Error)]
+#[error("the connection is cut on purpose")]
+struct Cut;
+
+async fn answer(
+    lab: Arc<Lab>,
+    socket: FaultSocket,
+    next_session: NextSession,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Cut> {
+    let (mut head, incoming) = request.into_parts();
+    let path = head.uri.path().to_owned();
+    let found = find(&path);
+    let route = found.map_or("(none)", |(row, _)| row.path);
+    let mut exchange = Exchange::open(&lab, route, head.method.to_string(), path.clone());
+
+    let mut call = Call {
+        query: Query::parse(head.uri.query().unwrap_or_default()),
+        body: bytes::Bytes::new(),
+        value: found.map(|(_, value)| value.to_owned()).unwrap_or_default(),
+        rng: generator(lab.config.seed, exchange.number()),
+        upgrade: head.extensions.remove::<OnUpgrade>(),
+        method: head.method,
+        uri: head.uri,
+        headers: head.headers,
+    };
+    let served = async {
+        let Some((row, _)) = found else {
+            let words = "no such path; GET / lists those there are".to_owned();
+            return Err(Refusal::new(StatusCode::NOT_FOUND, words));
+        };
+        if !leaves_body_unread(row.route) {
+            call.body = body::read(incoming, lab.config.max_body).await?;
+        }
+        serve(row, &mut call, &mut exchange, &socket).await
+    };
+    match Box::pin(served).await.unwrap_or_else(Reply::from) {
+        Reply::Answer { fault, response } => {
+            exchange.tell(fault, Some(response.status().as_u16()));
+            Ok(response)
+        }
+        Reply::Cut { fault, status } => {
+            exchange.tell(fault, status);
+            Err(Cut)
+        }
+        Reply::Upgrade { response, session } => {
+            *next_session.lock().unwrap_or_else(PoisonError::into_inner) = Some((session, exchange));
+            Ok(response)
+        }
+    }
+}

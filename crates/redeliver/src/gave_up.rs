@@ -1,0 +1,114 @@
+use std::{error::Error, fmt, time::Duration};
+
+use redeliver_policy::{Class, Classify, StopReason, duration::display};
+
+/// Why there is no value: how often it was tried, for how long, why no longer, and the last real error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GaveUp<E> {
+    /// Attempts that were made.
+    pub attempts: u32,
+    /// Time since the first attempt began; since it failed where neither a deadline nor a timeout asked for the clock before,
+    /// because a first try that works reads no clock.
+    pub elapsed: Duration,
+    /// Why no further attempt was made.
+    pub reason: StopReason,
+    /// The last error that the operation itself returned. There is none if every attempt was cut by its timeout, or none was made.
+    pub last_error: Option<E>,
+    /// Whether the last attempt was cut by its timeout.
+    pub timed_out: bool,
+}
+
+impl<E> GaveUp<E> {
+    /// The last error, if the operation returned one.
+    #[must_use]
+    pub fn into_error(self) -> Option<E> {
+        self.last_error
+    }
+
+    /// The same end with another kind of error.
+    #[must_use]
+    pub fn map<F>(self, convert: impl FnOnce(E) -> F) -> GaveUp<F> {
+        let Self {
+            attempts,
+            elapsed,
+            reason,
+            last_error,
+            timed_out,
+        } = self;
+        GaveUp {
+            attempts,
+            elapsed,
+            reason,
+            last_error: last_error.map(convert),
+            timed_out,
+        }
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for GaveUp<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let attempts = match self.attempts {
+            1 => "1 attempt".to_owned(),
+            many => format!("{many} attempts"),
+        };
+        // Whole milliseconds: nobody reads the rest.
+        let elapsed = Duration::from_millis(u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX));
+        write!(
+            f,
+            "gave up after {attempts} in {}: {}",
+            display(elapsed),
+            self.reason
+        )?;
+        if self.timed_out {
+            f.write_str("; the last attempt timed out")?;
+        }
+        match &self.last_error {
+            Some(error) => write!(f, "; last error: {error}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for GaveUp<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.last_error.as_ref().map(|error| error as _)
+    }
+}
+
+impl<E> Classify for GaveUp<E> {
+    /// Whoever gave up has retried already: once is enough.
+    fn class(&self) -> Class {
+        Class::Permanent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_as_one_sentence() {
+        let gave_up = GaveUp {
+            attempts: 3,
+            elapsed: Duration::from_micros(1_250_400),
+            reason: StopReason::Attempts,
+            last_error: Some("503 Service Unavailable"),
+            timed_out: false,
+        };
+        assert_eq!(
+            gave_up.to_string(),
+            "gave up after 3 attempts in 1s 250ms: out of attempts; last error: 503 Service Unavailable"
+        );
+        let timed_out = GaveUp {
+            attempts: 1,
+            timed_out: true,
+            last_error: None,
+            ..gave_up
+        };
+        assert_eq!(
+            timed_out.to_string(),
+            "gave up after 1 attempt in 1s 250ms: out of attempts; the last attempt timed out"
+        );
+    }
+}
