@@ -12,7 +12,7 @@ pub(crate) struct Entry {
     pub(crate) settings: &'static str,
     checks: Checks,
     pub(crate) first_tries: fn(u32) -> Option<Job<'static>>,
-    pub(crate) time_waits: Option<fn() -> f64>,
+    pub(crate) time_waits: fn() -> Option<f64>,
 }
 
 struct Checks {
@@ -39,7 +39,7 @@ impl Entry {
                 ..Checks::of_schedule::<P::Schedule>()
             },
             first_tries: P::first_tries,
-            time_waits: P::GIVES_WAITS.then_some(laws::wait_cost::batch::<P::Schedule>),
+            time_waits: P::time_waits,
         }
     }
 
@@ -51,7 +51,7 @@ impl Entry {
             settings,
             checks: Checks::of_schedule::<S>(),
             first_tries: |_| None,
-            time_waits: None,
+            time_waits: || None,
         }
     }
 

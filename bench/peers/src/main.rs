@@ -112,3 +112,26 @@ fn ours_keep_every_law(table: &Table) -> bool {
         kept == run
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn redeliver_keeps_every_law() {
+        let entries = peers::all();
+        let ours = entries
+            .iter()
+            .find(|entry| entry.package == OURS)
+            .expect("redeliver has a row");
+        for law in Law::ALL.into_iter().filter(|law| law.judges()) {
+            let finding = ours.check(law, Effort::QUICK);
+            assert_eq!(
+                finding.verdict,
+                finding::Verdict::Kept,
+                "{}: {finding:?}",
+                law.name()
+            );
+        }
+    }
+}

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
+use crate::laws::wait_cost;
 use crate::server::Server;
 
 /// The wait every schedule starts from.
@@ -37,8 +38,6 @@ pub(crate) trait Peer {
     const PACKAGE: &'static str;
     /// How it was configured, in one line, with the reason where there was a choice.
     const SETTINGS: &'static str;
-    /// Whether a wait can be asked for without running a whole attempt.
-    const GIVES_WAITS: bool = true;
     /// Whether its total-time limit reads the system's clock and so cannot be run on a paused one.
     const REAL_CLOCK: bool = false;
     /// Retries its budget allows beyond the ratio, as it was configured here.
@@ -49,6 +48,11 @@ pub(crate) trait Peer {
     /// Makes `calls` calls that succeed at the first try.
     fn first_tries(_calls: u32) -> Option<Job<'static>> {
         None
+    }
+
+    /// Nanoseconds for one wait, over one batch; `None` where a wait cannot be had without a whole attempt.
+    fn time_waits() -> Option<f64> {
+        Some(wait_cost::batch::<Self::Schedule>())
     }
 
     /// Calls a server that refuses with a wait of its own choosing, and passes that wait on as the crate's docs say.

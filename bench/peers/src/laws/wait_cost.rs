@@ -23,7 +23,7 @@ pub(crate) fn measure(entries: &[Entry], effort: Effort) -> (Vec<Finding>, f64) 
     for _ in 0..effort.rounds {
         by_hand.push(batch::<ByHand>());
         for (entry, figures) in entries.iter().zip(&mut rounds) {
-            figures.extend(entry.time_waits.map(|batch| batch()));
+            figures.extend((entry.time_waits)());
         }
     }
     let by_hand = median(&mut by_hand);

@@ -135,7 +135,6 @@ impl Peer for ExecutionPolicy {
                                     its own Core trait; RetryBudget with a burst of 2, the smallest that loses no \
                                     deposit at 30 %; it computes waits only \
                                     inside a run, so a wait alone has no cost to show";
-    const GIVES_WAITS: bool = false;
     const BUDGET_FLOOR: u32 = BURST;
 
     type Schedule = Waits;
@@ -149,6 +148,10 @@ impl Peer for ExecutionPolicy {
                 let _ = black_box(policy.run(answer).await);
             }
         }))
+    }
+
+    fn time_waits() -> Option<f64> {
+        None
     }
 
     fn obey_hints(server: &Server) -> Option<Job<'_>> {
