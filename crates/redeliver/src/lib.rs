@@ -24,6 +24,7 @@ mod attempt;
 mod blocking;
 mod classifier;
 pub mod clock;
+mod drive;
 pub mod entropy;
 mod gave_up;
 mod nested;
@@ -37,10 +38,10 @@ mod ways;
 
 pub use attempt::Attempt;
 pub use classifier::{ByTrait, Classified, Classifier};
-pub use gave_up::GaveUp;
+pub use gave_up::{Ending, GaveUp};
 pub use observe::{Both, Observer, RetryEvent, StopEvent, Traced};
 pub use plan::Plan;
-pub use retrier::Retrier;
+pub use retrier::{Retrier, Until};
 pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
 
 /// What a file that retries something wants in scope.

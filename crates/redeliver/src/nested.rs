@@ -11,14 +11,12 @@ use std::{
 use pin_project_lite::pin_project;
 use redeliver_policy::{Budget, Moment};
 
-/// What an inner loop can see of the outer, and what it leaves behind for it.
+/// What an inner loop can see of the outer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) deadline: Moment,
     /// Whether the budget beside this frame is the outer loop's.
     pub(crate) has_budget: bool,
-    /// The last inner loop retried and gave up.
-    pub(crate) inner_gave_up: bool,
 }
 
 impl Frame {
@@ -26,21 +24,24 @@ impl Frame {
     pub(crate) const NONE: Self = Self {
         deadline: Moment::FAR_FUTURE,
         has_budget: false,
-        inner_gave_up: false,
     };
+}
 
-    /// The frame of an attempt that adds no limit of its own.
-    #[inline]
-    pub(crate) const fn inside(outer: Self) -> Self {
-        Self {
-            inner_gave_up: false,
-            ..outer
-        }
-    }
+/// What the last inner loop said to the one outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// Nothing.
+    Silent,
+    /// It retried, and gave up.
+    GaveUp,
+    /// It ended in another way.
+    Ended,
 }
 
 thread_local! {
     static FRAME: Cell<Frame> = const { Cell::new(Frame::NONE) };
+    /// Apart from the frame: a first try clears and reads it without touching the rest.
+    static REPORT: Cell<Report> = const { Cell::new(Report::Silent) };
     /// Apart from the frame, because a value that must be dropped makes every access dearer.
     static BUDGET: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
@@ -49,6 +50,12 @@ thread_local! {
 #[inline]
 pub(crate) fn current() -> Frame {
     FRAME.get()
+}
+
+/// Whether a loop outside of this one has a deadline.
+#[inline]
+pub(crate) fn has_deadline() -> bool {
+    FRAME.with(|frame| frame.get().deadline < Moment::FAR_FUTURE)
 }
 
 /// The budget that goes with the current frame.
@@ -62,12 +69,8 @@ pub(crate) fn current_budget(frame: Frame) -> Option<Arc<Budget>> {
 
 /// Tells the loop outside, if there is one, how this one ended.
 #[inline]
-pub(crate) fn report(gave_up_after_retrying: bool) {
-    let frame = FRAME.get();
-    FRAME.set(Frame {
-        inner_gave_up: gave_up_after_retrying,
-        ..frame
-    });
+pub(crate) fn report(report: Report) {
+    REPORT.set(report);
 }
 
 /// Puts a frame in place, and the one before back, even when the attempt panics.
@@ -77,7 +80,6 @@ struct Entered {
 }
 
 impl Entered {
-    #[inline]
     fn new(frame: Frame, budget: Option<&Arc<Budget>>) -> Self {
         let budget_before = budget.map(|budget| BUDGET.replace(Some(Arc::clone(budget))));
         Self {
@@ -88,7 +90,6 @@ impl Entered {
 }
 
 impl Drop for Entered {
-    #[inline]
     fn drop(&mut self) {
         FRAME.set(self.before);
         if let Some(before) = self.budget_before.take() {
@@ -97,15 +98,55 @@ impl Drop for Entered {
     }
 }
 
-/// Runs a blocking attempt inside a frame; the frame as the attempt left it comes back.
-pub(crate) fn enter<T>(
-    frame: Frame,
-    budget: Option<&Arc<Budget>>,
-    attempt: impl FnOnce() -> T,
-) -> (T, Frame) {
+/// Runs a blocking attempt inside a frame, and says whether a loop inside it gave up.
+pub(crate) fn enter<T>(frame: Frame, budget: Option<&Arc<Budget>>, attempt: impl FnOnce() -> T) -> (T, bool) {
     let _entered = Entered::new(frame, budget);
+    REPORT.set(Report::Silent);
     let value = attempt();
-    (value, FRAME.get())
+    (value, REPORT.replace(Report::Silent) == Report::GaveUp)
+}
+
+pin_project! {
+    /// An attempt that is listened to: whether a loop inside it gave up comes back with its error.
+    pub(crate) struct Heard<F> {
+        #[pin]
+        attempt: F,
+        inner_gave_up: bool,
+    }
+}
+
+impl<F> Heard<F> {
+    #[inline]
+    pub(crate) fn new(attempt: F) -> Self {
+        Self {
+            attempt,
+            inner_gave_up: false,
+        }
+    }
+}
+
+impl<T, E, F: Future<Output = Result<T, E>>> Future for Heard<F> {
+    type Output = Result<T, (E, bool)>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        // What another task's loop said on this thread is not for this one.
+        REPORT.set(Report::Silent);
+        let error = match this.attempt.poll(context) {
+            Poll::Ready(Ok(value)) => return Poll::Ready(Ok(value)),
+            Poll::Ready(Err(error)) => Some(error),
+            Poll::Pending => None,
+        };
+        match REPORT.replace(Report::Silent) {
+            Report::Silent => {}
+            report => *this.inner_gave_up = report == Report::GaveUp,
+        }
+        match error {
+            Some(error) => Poll::Ready(Err((error, *this.inner_gave_up))),
+            None => Poll::Pending,
+        }
+    }
 }
 
 pin_project! {
@@ -119,7 +160,6 @@ pin_project! {
 }
 
 impl<'a, F> Scoped<'a, F> {
-    #[inline]
     pub(crate) fn new(attempt: F, frame: Frame, budget: Option<&'a Arc<Budget>>) -> Self {
         Self {
             attempt,
@@ -130,18 +170,11 @@ impl<'a, F> Scoped<'a, F> {
 }
 
 impl<F: Future> Future for Scoped<'_, F> {
-    type Output = (F::Output, Frame);
+    type Output = F::Output;
 
-    #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let entered = Entered::new(*this.frame, *this.budget);
-        let poll = this.attempt.poll(context);
-        *this.frame = FRAME.get();
-        drop(entered);
-        match poll {
-            Poll::Ready(output) => Poll::Ready((output, *this.frame)),
-            Poll::Pending => Poll::Pending,
-        }
+        let _entered = Entered::new(*this.frame, *this.budget);
+        this.attempt.poll(context)
     }
 }
