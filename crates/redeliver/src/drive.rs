@@ -12,7 +12,7 @@ use redeliver_policy::{Budget, Conduct, Outer, StopReason};
 
 use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
-    nested::{self, Frame, Heard, Report, Scoped},
+    nested::{self, Frame, Heard, Scoped},
     progress::{Ended, Progress},
     testing,
 };
@@ -97,12 +97,13 @@ impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
     }
 }
 
-/// Tells a loop outside of this one whether its own retry would be a retry of retries.
+/// Tells the loops outside of this one if a retry of theirs would be a retry of retries.
 pub(crate) fn report<T, E>(result: &Result<T, GaveUp<E>>) {
     use StopReason::{Cancelled, Permanent, UnknownOutcome};
     let retried = |reason| !matches!(reason, Permanent | UnknownOutcome | Cancelled);
-    let gave_up = result.as_ref().is_err_and(|gave_up| retried(gave_up.reason));
-    nested::report(if gave_up { Report::GaveUp } else { Report::Ended });
+    if result.as_ref().is_err_and(|gave_up| retried(gave_up.reason)) {
+        nested::gave_up();
+    }
 }
 
 /// What surrounds a call, as its session sees it.

@@ -27,21 +27,10 @@ impl Frame {
     };
 }
 
-/// What the last inner loop said to the one outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Report {
-    /// Nothing.
-    Silent,
-    /// It retried, and gave up.
-    GaveUp,
-    /// It ended in another way.
-    Ended,
-}
-
 thread_local! {
     static FRAME: Cell<Frame> = const { Cell::new(Frame::NONE) };
-    /// Apart from the frame: a first try clears and reads it without touching the rest.
-    static REPORT: Cell<Report> = const { Cell::new(Report::Silent) };
+    /// How often a loop has given up on this thread. Whoever polls an attempt compares before and after: a first try that works costs a load.
+    static GIVE_UPS: Cell<u32> = const { Cell::new(0) };
     /// Apart from the frame, because a value that must be dropped makes every access dearer.
     static BUDGET: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
@@ -67,10 +56,9 @@ pub(crate) fn current_budget(frame: Frame) -> Option<Arc<Budget>> {
     }
 }
 
-/// Tells the loop outside, if there is one, how this one ended.
-#[inline]
-pub(crate) fn report(report: Report) {
-    REPORT.set(report);
+/// Tells the loops outside, if there are any, that this one has retried and given up.
+pub(crate) fn gave_up() {
+    GIVE_UPS.set(GIVE_UPS.get().wrapping_add(1));
 }
 
 /// Puts a frame in place, and the one before back, even when the attempt panics.
@@ -101,9 +89,9 @@ impl Drop for Entered {
 /// Runs a blocking attempt inside a frame, and says whether a loop inside it gave up.
 pub(crate) fn enter<T>(frame: Frame, budget: Option<&Arc<Budget>>, attempt: impl FnOnce() -> T) -> (T, bool) {
     let _entered = Entered::new(frame, budget);
-    REPORT.set(Report::Silent);
+    let before = GIVE_UPS.get();
     let value = attempt();
-    (value, REPORT.replace(Report::Silent) == Report::GaveUp)
+    (value, GIVE_UPS.get() != before)
 }
 
 pin_project! {
@@ -131,20 +119,16 @@ impl<T, E, F: Future<Output = Result<T, E>>> Future for Heard<F> {
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        // What another task's loop said on this thread is not for this one.
-        REPORT.set(Report::Silent);
-        let error = match this.attempt.poll(context) {
-            Poll::Ready(Ok(value)) => return Poll::Ready(Ok(value)),
-            Poll::Ready(Err(error)) => Some(error),
-            Poll::Pending => None,
-        };
-        match REPORT.replace(Report::Silent) {
-            Report::Silent => {}
-            report => *this.inner_gave_up = report == Report::GaveUp,
-        }
-        match error {
-            Some(error) => Poll::Ready(Err((error, *this.inner_gave_up))),
-            None => Poll::Pending,
+        let before = GIVE_UPS.get();
+        match this.attempt.poll(context) {
+            Poll::Ready(Ok(value)) => Poll::Ready(Ok(value)),
+            Poll::Ready(Err(error)) => {
+                Poll::Ready(Err((error, *this.inner_gave_up || GIVE_UPS.get() != before)))
+            }
+            Poll::Pending => {
+                *this.inner_gave_up |= GIVE_UPS.get() != before;
+                Poll::Pending
+            }
         }
     }
 }

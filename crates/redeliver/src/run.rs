@@ -9,7 +9,7 @@ use std::{
 use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, Until,
     drive::First,
-    nested::{self, Heard, Report},
+    nested::{self, Heard},
 };
 
 impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
@@ -32,10 +32,7 @@ impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
         } else {
             // The session of such a plan has nothing to say about a first try, so there is none yet.
             match Heard::new(operation(Attempt::FIRST)).await {
-                Ok(value) => {
-                    nested::report(Report::Ended);
-                    return Ok(value);
-                }
+                Ok(value) => return Ok(value),
                 Err(failed) => Some(failed),
             }
         };

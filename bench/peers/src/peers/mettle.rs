@@ -47,7 +47,7 @@ impl Peer for Mettle {
         Some(Box::pin(async move {
             let settings = exponential(BASE, CAP, 3);
             for _ in 0..calls {
-                let _ = black_box(retry(answer).backoff(settings.clone().jittered()).await);
+                let _ = black_box(retry(answer).backoff(settings.clone().jittered()).await.is_ok());
             }
         }))
     }

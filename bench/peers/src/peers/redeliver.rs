@@ -92,7 +92,7 @@ impl Peer for Redeliver {
         Some(Box::pin(async move {
             let policy = black_box(&FOUR_ATTEMPTS);
             for _ in 0..calls {
-                let _ = black_box(policy.run(async |_| answer().await).await);
+                let _ = black_box(policy.run(async |_| answer().await).await.is_ok());
             }
         }))
     }
