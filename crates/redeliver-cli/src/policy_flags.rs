@@ -15,7 +15,7 @@ use crate::exit::BadInput;
 
 /// The longest policy file that is read; a policy has a dozen short lines.
 const MAX_FILE: u64 = 64 * 1024;
-/// A longer line of a policy file is not repeated in an error.
+/// A longer value of a policy file is not repeated in an error.
 const MAX_QUOTED: usize = 80;
 
 /// A retry policy: a preset or a file, and what the flags change of it.
@@ -182,15 +182,17 @@ fn at(text: &str, path: &Path, error: &toml::de::Error) -> BadInput {
         // A rule about several fields is broken by the whole of the file; the message starts with the field it blames.
         _ => {
             let blamed = message.split([' ', ':']).next();
-            text.lines().position(|line| field_of(line) == blamed)
+            text.lines()
+                .position(|line| field_of(line).map(|(field, _)| field) == blamed)
         }
     };
     let place = line.map_or(String::new(), |line| format!(":{}", line + 1));
     let said = line.and_then(|line| text.lines().nth(line)).unwrap_or_default();
     let context = match field_of(said) {
-        Some(field) if message.contains(field) => String::new(),
-        Some(_) if said.len() <= MAX_QUOTED => format!("{}: ", said.trim()),
-        Some(field) => format!("{field}: "),
+        Some((field, _)) if message.contains(field) => String::new(),
+        Some((field, value)) if message.starts_with(value) => format!("{field} = "),
+        Some((field, value)) if value.len() <= MAX_QUOTED => format!("{field} = {value}: "),
+        Some((field, _)) => format!("{field}: "),
         None => String::new(),
     };
     BadInput(format!(
@@ -199,11 +201,12 @@ fn at(text: &str, path: &Path, error: &toml::de::Error) -> BadInput {
     ))
 }
 
-fn field_of(line: &str) -> Option<&str> {
-    let (field, _) = line.split_once('=')?;
+/// The field that a line sets, and the value as it is written.
+fn field_of(line: &str) -> Option<(&str, &str)> {
+    let (field, value) = line.split_once('=')?;
     let field = field.trim();
     let named = !field.is_empty() && field.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-    named.then_some(field)
+    named.then_some((field, value.trim()))
 }
 
 pub(crate) fn parse_preset(name: &str) -> Result<String, String> {
