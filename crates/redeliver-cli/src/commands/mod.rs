@@ -1,5 +1,6 @@
 //! One file a command: its flags, and what it does.
 
+mod explain;
 mod faulty;
 
 use clap::Subcommand;
@@ -8,11 +9,13 @@ use crate::exit::Exit;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Explain(explain::Explain),
     Faulty(faulty::FaultyArgs),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Explain(explain) => explain.run(),
         Command::Faulty(args) => wait_for(faulty::run(args)),
     }
 }
