@@ -1,1 +1,7 @@
-//! Placeholder, replaced within this change.
+//! Proves redeliver: simulators that run thousands of clients in virtual time, and a server that fails on purpose.
+
+mod deviate;
+pub mod occ;
+mod range;
+
+pub use range::OutOfRange;
