@@ -27,6 +27,12 @@ impl Normal {
     }
 }
 
+/// An exponential deviate of this mean.
+pub(crate) fn exponential(rng: &mut Rng, mean: f64) -> f64 {
+    // `1 - u` is never zero, whose logarithm would be an endless wait.
+    -(1.0 - rng.f64()).ln() * mean
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +53,15 @@ mod tests {
         assert!((sum / count).abs() < 0.01);
         assert!((squares / count - 1.0).abs() < 0.015);
         assert!((f64::from(beyond_two) / count - 0.0455).abs() < 0.002);
+    }
+
+    #[test]
+    fn exponential_deviates_have_their_mean_and_no_memory() {
+        let mut rng = Rng::with_seed(1);
+        let values: Vec<f64> = (0..DRAWS).map(|_| exponential(&mut rng, 3.0)).collect();
+        let count = f64::from(DRAWS);
+        assert!((values.iter().sum::<f64>() / count - 3.0).abs() < 0.03);
+        let beyond_mean = values.iter().filter(|value| **value > 3.0).count();
+        assert!((beyond_mean as f64 / count - (-1.0f64).exp()).abs() < 0.005);
     }
 }

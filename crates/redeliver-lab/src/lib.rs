@@ -1,6 +1,7 @@
 //! Proves redeliver: simulators that run thousands of clients in virtual time, and a server that fails on purpose.
 
 mod deviate;
+pub mod fleet;
 pub mod occ;
 mod range;
 

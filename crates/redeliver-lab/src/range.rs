@@ -10,20 +10,19 @@ pub struct OutOfRange {
     pub rule: String,
 }
 
-impl OutOfRange {
-    pub(crate) fn require(
-        holds: bool,
-        field: &'static str,
-        value: &impl ToString,
-        rule: impl FnOnce() -> String,
-    ) -> Result<(), Self> {
-        if holds {
-            return Ok(());
-        }
-        Err(Self {
-            field,
-            value: value.to_string(),
-            rule: rule(),
-        })
+/// Holds a number to its rule.
+pub(crate) fn require(
+    holds: bool,
+    field: &'static str,
+    value: &impl ToString,
+    rule: impl FnOnce() -> String,
+) -> Result<(), OutOfRange> {
+    if holds {
+        return Ok(());
     }
+    Err(OutOfRange {
+        field,
+        value: value.to_string(),
+        rule: rule(),
+    })
 }

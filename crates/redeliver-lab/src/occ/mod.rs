@@ -30,7 +30,7 @@ use serde::Serialize;
 pub use kind::{AWS_CLIENTS, AwsFigures, Kind};
 use race::Race;
 
-use crate::OutOfRange;
+use crate::{OutOfRange, range::require};
 
 /// The most clients that contend for the row.
 pub const MAX_CLIENTS: u32 = 10_000;
@@ -92,18 +92,18 @@ impl Contention {
     /// The first that is out of range.
     pub fn validate(&self) -> Result<(), OutOfRange> {
         for clients in &self.clients {
-            OutOfRange::require((1..=MAX_CLIENTS).contains(clients), "clients", clients, || {
+            require((1..=MAX_CLIENTS).contains(clients), "clients", clients, || {
                 format!("must be 1 to {MAX_CLIENTS}")
             })?;
         }
-        OutOfRange::require((1..=MAX_RUNS).contains(&self.runs), "runs", &self.runs, || {
+        require((1..=MAX_RUNS).contains(&self.runs), "runs", &self.runs, || {
             format!("must be 1 to {MAX_RUNS}")
         })?;
         let shown = duration::display;
-        OutOfRange::require(!self.base.is_zero(), "base", &shown(self.base), || {
+        require(!self.base.is_zero(), "base", &shown(self.base), || {
             "must be longer than 0s".to_owned()
         })?;
-        OutOfRange::require(
+        require(
             self.base <= self.max && self.max <= MAX_WAIT,
             "max",
             &shown(self.max),
@@ -115,7 +115,7 @@ impl Contention {
                 )
             },
         )?;
-        OutOfRange::require(self.most_writes() <= MAX_WRITES, "runs", &self.runs, || {
+        require(self.most_writes() <= MAX_WRITES, "runs", &self.runs, || {
             format!(
                 "all cells together may come to {} writes, more than {MAX_WRITES}; ask for fewer runs, clients or kinds",
                 self.most_writes()
