@@ -1,9 +1,11 @@
 //! The `redeliver` command.
 
+mod chart;
 mod commands;
 mod exit;
 mod output;
 mod policy_flags;
+mod readable;
 
 use std::process::ExitCode;
 
