@@ -6,6 +6,7 @@ mod exit;
 mod output;
 mod policy_flags;
 mod readable;
+mod table;
 
 use std::process::ExitCode;
 

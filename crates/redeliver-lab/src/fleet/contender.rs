@@ -42,6 +42,13 @@ impl Contender {
         self
     }
 
+    /// The same under another name.
+    #[must_use]
+    pub fn renamed(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
     /// What the report calls it.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -11,7 +11,7 @@
 //!
 //! **Server.** It works off [`Scenario::capacity`] requests a second, in order, and answers each
 //! [`Scenario::latency`] after it took it up. [`Scenario::queue`] requests may wait; what comes on top is shed at once with a
-//! 503, which may carry a `Retry-After`. It cannot know that a client has stopped waiting: a request whose attempt timed out costs as
+//! 503, which may carry a `Retry-After` and costs the server nothing (a real one is not so lucky). It cannot know that a client has stopped waiting: a request whose attempt timed out costs as
 //! much as any other, which is how retries keep an overloaded server down.
 //!
 //! **Outage.** Either the server is gone ([`OutageKind::Refuse`]: what it had is reset, what comes is refused at once), or it hangs
@@ -34,6 +34,7 @@ mod simulation;
 pub use contender::{Contender, DEFAULT_ATTEMPT_TIMEOUT};
 pub use report::{Report, Second};
 pub use scenario::{
-    MAX_CAPACITY, MAX_CLIENTS, MAX_EVENTS, MAX_QUEUE, MAX_RUN, OutageKind, SETTLE_TIME, Scenario,
+    MAX_CAPACITY, MAX_CLIENTS, MAX_EVENTS, MAX_QUEUE, MAX_RUN, MIN_CAPACITY, OutageKind, SETTLE_TIME,
+    Scenario,
 };
 pub use simulation::{FleetError, Happening};

@@ -7,6 +7,8 @@ use crate::{OutOfRange, range::require};
 
 /// The most clients of a fleet.
 pub const MAX_CLIENTS: u32 = 1_000_000;
+/// The fewest requests a second that a server can work off.
+pub const MIN_CAPACITY: f64 = 0.1;
 /// The most requests a second that a server can work off.
 pub const MAX_CAPACITY: f64 = 10_000_000.0;
 /// The longest run.
@@ -40,7 +42,7 @@ pub struct Scenario {
     pub load: f64,
     /// From when the server takes a request up to its answer.
     pub latency: Duration,
-    /// Requests that may wait; one second's worth of the capacity unless given.
+    /// Requests that may wait; half a second of the capacity unless given.
     pub queue: Option<u32>,
     /// The `Retry-After` of a request that is shed.
     pub retry_after: Option<Duration>,
@@ -101,7 +103,8 @@ impl Scenario {
     /// Requests that may wait.
     #[must_use]
     pub fn queue_length(&self) -> u32 {
-        self.queue.unwrap_or_else(|| (self.capacity as u32).max(1))
+        self.queue
+            .unwrap_or_else(|| ((self.capacity / 2.0) as u32).max(1))
     }
 
     pub(super) fn outage_end(&self) -> Duration {
@@ -120,10 +123,10 @@ impl Scenario {
             || format!("must be 1 to {MAX_CLIENTS}"),
         )?;
         require(
-            self.capacity >= 0.1 && self.capacity <= MAX_CAPACITY,
+            (MIN_CAPACITY..=MAX_CAPACITY).contains(&self.capacity),
             "capacity",
             &self.capacity,
-            || format!("must be 0.1/s to {MAX_CAPACITY}/s"),
+            || format!("must be {MIN_CAPACITY}/s to {MAX_CAPACITY}/s"),
         )?;
         require(self.load > 0.0 && self.load <= 2.0, "load", &self.load, || {
             "must be more than 0 and at most 2, such as 0.6 for 60 % of the capacity".to_owned()

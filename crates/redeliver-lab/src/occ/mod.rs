@@ -123,8 +123,11 @@ impl Contention {
         })
     }
 
+    /// The most writes that all cells together can come to.
+    ///
     /// Each of n successes refuses at most the n − 1 other clients' writes once, so a run never sends more than n².
-    fn most_writes(&self) -> u64 {
+    #[must_use]
+    pub fn most_writes(&self) -> u64 {
         let each = |clients: &u32| u64::from(*clients) * u64::from(*clients);
         let squares: u64 = self.clients.iter().map(each).fold(0, u64::saturating_add);
         squares
