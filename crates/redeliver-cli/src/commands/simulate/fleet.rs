@@ -29,7 +29,7 @@ with the flags' base, cap and limits) and presets by name, each with +budget or 
 
 Examples:
   redeliver simulate fleet --clients 1000 --capacity 200/s --outage 10s
-  redeliver simulate fleet --clients 10000 --capacity 500/s --outage 30s --compare none,full,full+breaker
+  redeliver simulate fleet --clients 5000 --outage 30s --compare none,full,full+breaker
   redeliver simulate fleet --preset aws-standard --budget 0.2 --outage-kind hang --svg storm.svg
   redeliver simulate fleet --compare standard,grpc,finagle --retry-after 2s --seed 7 --json";
 
