@@ -2,7 +2,10 @@ use crate::readable;
 
 /// What a value is, and so how it is written and where its ticks go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "the simulators draw what `explain` does not measure")]
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "the simulators draw what `explain` does not measure")
+)]
 pub(crate) enum Measure {
     /// A time, in seconds.
     Time,

@@ -60,7 +60,7 @@ pub(crate) fn lines(chart: &Lines, width: usize) -> String {
     let right = nonzero(chart.right());
     let mut text = vec![format!("{} ({})", chart.title, chart.y.label)];
     for series in &chart.series {
-        let peak = format!("peak {}", chart.y.measure.show(series.peak()));
+        let peak = format!("up to {}", chart.y.measure.show(series.peak()));
         let room = (columns + 1).saturating_sub(peak.chars().count() + 1);
         text.push(indented(
             labels + 1,

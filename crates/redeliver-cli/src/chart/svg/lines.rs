@@ -53,7 +53,8 @@ pub(super) fn draw(canvas: &mut Canvas, chart: &Lines, y: f64) -> f64 {
     };
     spans(canvas, chart, &frame);
     axes(canvas, chart, &frame, &ticks);
-    for (index, series) in chart.series.iter().enumerate() {
+    // The first is the one that was asked for: it lies on top.
+    for (index, series) in chart.series.iter().enumerate().rev() {
         let points = thinned(series, &frame);
         let colour = index % COLOURS;
         let dashes = if index >= COLOURS { " again" } else { "" };

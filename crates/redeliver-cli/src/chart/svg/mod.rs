@@ -12,8 +12,8 @@ use canvas::{Anchor, Canvas};
 const WIDTH: f64 = 800.0;
 const MARGIN: f64 = 24.0;
 const GAP: f64 = 28.0;
-/// About as wide as a letter of the small type is on average: no font is measured here.
-const LETTER: f64 = 6.4;
+/// As wide as a digit of the small type is in a wide font: no font is measured here.
+const LETTER: f64 = 7.2;
 
 /// One picture of a document.
 #[derive(Clone, Copy, Debug)]

@@ -1,8 +1,8 @@
 /// Series beyond this many start again with the first colour.
 pub(super) const COLOURS: usize = 8;
 
-/// Plain classes instead of variables: some viewers that people convert with know no variables. Each colour keeps a contrast of at least
-/// 4.5 to its background, and neighbours differ in lightness, for those who see no hue.
+/// Plain classes instead of variables: some viewers that people convert with know no variables. Each colour of a series keeps a contrast
+/// of at least 4.5 to its background, as text must.
 pub(super) const STYLE: &str = "\
 text{font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1f2328}
 .title{font-size:17px;font-weight:600}
