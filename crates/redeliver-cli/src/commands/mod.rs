@@ -2,6 +2,7 @@
 
 mod explain;
 mod faulty;
+mod simulate;
 
 use clap::Subcommand;
 
@@ -10,12 +11,14 @@ use crate::exit::Exit;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Explain(explain::Explain),
+    Simulate(simulate::Simulate),
     Faulty(faulty::FaultyArgs),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Explain(explain) => explain.run(),
+        Command::Simulate(simulate) => simulate.run(),
         Command::Faulty(args) => wait_for(faulty::run(args)),
     }
 }
