@@ -148,9 +148,9 @@ fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     // `>=` is false for NaN: a policy nobody validated still waits its base.
     let multiplier = if multiplier >= 1.0 { multiplier } else { 1.0 };
     let grown = base as f64 * power(multiplier, retry, cap as f64);
-    // To the nearest nanosecond: cutting off would make 1.1 s of a product that is a hair below it 1.099999999 s.
-    // A float-to-integer cast saturates, so infinity becomes u64::MAX and then the cap.
-    ((grown + 0.5) as u64).min(cap)
+    // A float-to-integer cast saturates, so infinity becomes u64::MAX and then the cap. To the nearest, so that 1s·1.4² is
+    // 1.96 s and not a nanosecond less; never below the base, which a float cannot hold to the nanosecond past 104 days.
+    ((grown + 0.5) as u64).max(base).min(cap)
 }
 
 /// `multiplier` to the power of `exponent` by squaring, giving up early once past `enough` (core has no `powi`).
@@ -242,6 +242,16 @@ mod tests {
             multiplier: 1.5,
         };
         assert_eq!(backoff.wait(3, secs(100)), Duration::from_millis(3375));
+    }
+
+    #[test]
+    fn a_fractional_multiplier_is_rounded_and_a_long_base_is_kept_to_the_nanosecond() {
+        let wait =
+            |base, multiplier, retry| Backoff::Exponential { base, multiplier }.wait(retry, Duration::MAX);
+        assert_eq!(wait(secs(1), 1.4, 2), Duration::from_millis(1_960));
+        let long = Duration::from_nanos((1 << 60) + 1);
+        assert_eq!(wait(long, 1.5, 0), long);
+        assert_eq!(wait(long, 1.0, u32::MAX), long);
     }
 
     #[test]

@@ -182,15 +182,16 @@ impl Policy {
     /// The shortest and the longest wait that can come before retry number `retry` (from zero).
     #[must_use]
     pub fn bounds(&self, retry: u32) -> (Duration, Duration) {
-        let cap = nanos(self.max_delay);
-        let base = nanos(self.backoff.base());
-        let longest_previous = Backoff::Exponential {
-            base: Duration::from_nanos(base),
-            multiplier: 3.0,
-        }
-        .wait_nanos(retry, cap);
-        let Bounds { low, high } = self.bounds_nanos(retry, longest_previous);
+        let Bounds { low, high } = self.bounds_nanos(retry, self.longest_previous(retry));
         (Duration::from_nanos(low), Duration::from_nanos(high))
+    }
+
+    /// The longest wait that decorrelated jitter can have drawn before retry number `retry`; integers, so that
+    /// [`bounds`](Policy::bounds) are reached exactly.
+    pub(crate) fn longest_previous(&self, retry: u32) -> u64 {
+        nanos(self.backoff.base())
+            .saturating_mul(3u64.saturating_pow(retry))
+            .min(nanos(self.max_delay))
     }
 
     #[inline]
