@@ -120,8 +120,8 @@ impl Budget {
     #[must_use]
     pub fn withdraw(&self, now: Moment, class: Class) -> bool {
         let cost = match class {
-            Class::Unknown => units(self.rule.unknown_cost),
-            Class::Throttled { .. } => units(self.rule.throttled_cost),
+            Class::Unknown => cost(self.rule.unknown_cost),
+            Class::Throttled { .. } => cost(self.rule.throttled_cost),
             Class::Transient | Class::Permanent => RETRY,
         };
         let spend = |balance: u64| balance.checked_sub(cost);
@@ -135,10 +135,17 @@ impl Budget {
         let Some(each) = FLOOR_AHEAD.checked_div(u64::from(self.rule.floor_per_second)) else {
             return false;
         };
-        let price = (u128::from(each) * u128::from(cost) / u128::from(RETRY)) as u64;
+        let price = u128::from(each) * u128::from(cost) / u128::from(RETRY);
+        // Dearer than all that the floor can hold: never paid. It also keeps the price within 64 bits.
+        let price = u64::try_from(price).ok().filter(|price| *price <= FLOOR_AHEAD);
+        let Some(price) = price else {
+            return false;
+        };
         let now = now.as_nanos();
         let spend = |until: u64| {
-            let next = until.max(now).saturating_add(price);
+            // Spent further ahead than can be spent means that the clock was set back: it must not cost the floor that long.
+            let stepped_back = until > now.saturating_add(2 * FLOOR_AHEAD);
+            let next = if stepped_back { now } else { until.max(now) }.checked_add(price)?;
             (next <= now.saturating_add(FLOOR_AHEAD)).then_some(next)
         };
         self.floor_spent_until
@@ -170,6 +177,11 @@ impl Budget {
 /// A number of retries in units, to the nearest; a negative or NaN number is none, as the cast saturates.
 const fn units(retries: f64) -> u64 {
     (retries * RETRY as f64 + 0.5) as u64
+}
+
+/// What a retry costs, in units. A cost that is none (negative, NaN) must not make retries free: it is a plain retry's.
+const fn cost(retries: f64) -> u64 {
+    if retries >= 0.0 { units(retries) } else { RETRY }
 }
 
 /// Keeps the compiler honest about the one conversion the floor relies on.
@@ -214,6 +226,35 @@ mod tests {
         assert_eq!(at(50), 0);
         assert_eq!(at(300), 3);
         assert_eq!(at(60_000), 10);
+    }
+
+    #[test]
+    fn a_nonsense_cost_is_a_plain_retry_and_a_huge_one_is_never_paid() {
+        for nonsense in [f64::NAN, -1.0, f64::NEG_INFINITY] {
+            let budget = Budget::new(BudgetRule::ratio(1.0).costs(nonsense, nonsense));
+            budget.deposit();
+            assert!(budget.withdraw(Moment::ZERO, Class::Unknown));
+            assert!(!budget.withdraw(Moment::ZERO, Class::THROTTLED), "{nonsense}");
+        }
+        // 2^64 floor prices later, a product cut to 64 bits would be small again.
+        for huge in [f64::INFINITY, 1e300, 18_446_744_074.0, 1e6] {
+            let budget = Budget::new(BudgetRule::ratio(1.0).floor_per_second(1).costs(huge, huge));
+            budget.deposit();
+            assert!(!budget.withdraw(Moment::ZERO, Class::Unknown), "{huge}");
+        }
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_starve_the_floor() {
+        let budget = Budget::new(BudgetRule::ratio(0.0).floor_per_second(2));
+        let paid = |millis| {
+            (0..9)
+                .filter(|_| budget.withdraw(Moment::from_millis(millis), Class::Transient))
+                .count()
+        };
+        assert_eq!(paid(3_600_000), 2);
+        assert_eq!(paid(10_000), 2);
+        assert_eq!(paid(10_500), 1);
     }
 
     #[test]

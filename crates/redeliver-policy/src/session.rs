@@ -181,7 +181,11 @@ impl<'a> Session<'a> {
     }
 
     fn pay(&self, now: Moment, class: Class) -> bool {
-        [self.outer_budget, self.budget]
+        // One budget around and inside is one payment.
+        let outer = self
+            .outer_budget
+            .filter(|outer| !self.budget.is_some_and(|own| core::ptr::eq(own, *outer)));
+        [outer, self.budget]
             .into_iter()
             .flatten()
             .all(|budget| budget.withdraw(now, class))
