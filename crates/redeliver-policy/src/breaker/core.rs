@@ -86,6 +86,7 @@ impl BreakerCore {
     /// # Errors
     /// When it is open, when its probes are out already, or when the slow start's draw went against this call.
     pub fn admit(&mut self, now: Moment, entropy: u64) -> Result<Permit, Rejected> {
+        self.follow_clock(now);
         if let Phase::Open { until } = self.phase
             && now >= until
         {
@@ -133,11 +134,14 @@ impl BreakerCore {
             return;
         }
         match (&mut self.phase, verdict) {
-            (Phase::HalfOpen { in_flight, .. }, Verdict::Abandoned) => *in_flight -= 1,
+            (Phase::HalfOpen { in_flight, .. }, Verdict::Abandoned) => {
+                // Saturating, as nothing keeps a caller from settling another breaker's permit here.
+                *in_flight = in_flight.saturating_sub(1);
+            }
             (_, Verdict::Abandoned) => {}
             (Phase::HalfOpen { in_flight, succeeded }, Verdict::Healthy) => {
-                *in_flight -= 1;
-                *succeeded += 1;
+                *in_flight = in_flight.saturating_sub(1);
+                *succeeded = succeeded.saturating_add(1);
                 if *succeeded >= self.rule.probes.max(1) {
                     self.window.clear();
                     self.enter(Phase::Closed {
@@ -177,7 +181,18 @@ impl BreakerCore {
     fn too_many_failures(&mut self, now: Moment) -> bool {
         let total = self.window.total(now);
         total.calls >= self.rule.minimum_calls
-            && f64::from(total.failures) >= self.rule.failure_rate * f64::from(total.calls)
+            // Divided, not multiplied: 7 of 100 is 0.07, while 0.07 times 100 is a little more than 7.
+            && f64::from(total.failures) / f64::from(total.calls.max(1)) >= self.rule.failure_rate
+    }
+
+    /// No span is longer by the caller's clock than the rule says, also if that clock was set back in the middle of it.
+    fn follow_clock(&mut self, now: Moment) {
+        let (end, span) = match &mut self.phase {
+            Phase::Open { until } => (until, self.rule.open_for),
+            Phase::Closed { full_load_from } => (full_load_from, self.rule.slow_start),
+            Phase::HalfOpen { .. } => return,
+        };
+        *end = (*end).min(now.plus(span));
     }
 
     fn open(&mut self, now: Moment) {
@@ -276,6 +291,36 @@ mod tests {
         breaker.settle(at(6), stale, Verdict::Failed);
         assert_eq!(breaker.state(at(6)), BreakerState::HalfOpen);
         breaker.settle(at(6), probe, Verdict::Healthy);
+    }
+
+    #[test]
+    fn the_rate_is_met_exactly() {
+        let mut breaker = BreakerCore::new(BreakerRule::DEFAULT.failure_rate(0.07).minimum_calls(100));
+        (0..93).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Healthy)));
+        (0..6).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Failed)));
+        assert_eq!(breaker.state(at(1)), BreakerState::Closed);
+        assert!(call(&mut breaker, at(1), Verdict::Failed));
+        assert_eq!(breaker.state(at(1)), BreakerState::Open);
+    }
+
+    #[test]
+    fn a_clock_set_back_does_not_keep_it_open() {
+        let mut breaker = BreakerCore::new(RULE);
+        (0..4).for_each(|_| assert!(call(&mut breaker, at(3_600), Verdict::Failed)));
+        assert!(!call(&mut breaker, at(10), Verdict::Healthy));
+        assert!(call(&mut breaker, at(15), Verdict::Healthy));
+        assert_eq!(breaker.state(at(15)), BreakerState::HalfOpen);
+    }
+
+    #[test]
+    fn a_strangers_permit_does_no_harm() {
+        let (mut one, mut other) = (opened(RULE), opened(RULE));
+        let strange = (one.admit(at(6), 0).unwrap(), one.admit(at(6), 0).unwrap());
+        let own = other.admit(at(6), 0).unwrap();
+        other.settle(at(6), strange.0, Verdict::Abandoned);
+        other.settle(at(6), strange.1, Verdict::Abandoned);
+        other.settle(at(6), own, Verdict::Abandoned);
+        assert_eq!(other.state(at(6)), BreakerState::HalfOpen);
     }
 
     #[test]
