@@ -34,7 +34,7 @@ impl fmt::Display for ParseDurationError {
 
 impl core::error::Error for ParseDurationError {}
 
-/// Longest first where one is the beginning of another.
+/// From short to long, as [`display`] counts down.
 const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -109,14 +109,20 @@ fn part_nanos(number: &str, unit: &str) -> Result<u64, ParseDurationError> {
         nanos = longer.ok_or(ParseDurationError::TooLong)?;
     }
     nanos = nanos.checked_mul(scale).ok_or(ParseDurationError::TooLong)?;
-    // Integer arithmetic digit by digit: 0.1s is 100 ms, not the float nearest to it.
-    let mut place = scale;
-    for digit in fraction.bytes() {
-        place /= 10;
-        let share = u64::from(digit - b'0') * place;
-        nanos = nanos.checked_add(share).ok_or(ParseDurationError::TooLong)?;
+    nanos
+        .checked_add(fraction_nanos(fraction, scale))
+        .ok_or(ParseDurationError::TooLong)
+}
+
+/// Integer arithmetic: 0.1s is 100 ms, not the float nearest to it. Digits past the 24th are too small to matter, and 24
+/// of them times a day in nanoseconds still fit.
+fn fraction_nanos(fraction: &str, scale: u64) -> u64 {
+    let (mut numerator, mut denominator) = (0u128, 1u128);
+    for digit in fraction.bytes().take(24) {
+        numerator = numerator * 10 + u128::from(digit - b'0');
+        denominator *= 10;
     }
-    Ok(nanos)
+    (numerator * u128::from(scale) / denominator) as u64
 }
 
 /// Shows a duration in the form that [`parse`] reads, to the nanosecond and without a fraction: `1m 30s`, `1s 500ms`.
@@ -164,6 +170,8 @@ mod tests {
             ("0s", 0),
             ("1d", 86_400_000),
             ("1500us", 1),
+            ("0.000000001h", 0),
+            ("0.041666666666666666667d", 3_600_000),
         ] {
             assert_eq!(parse(text).map(|d| d.as_millis()), Ok(millis), "{text}");
         }

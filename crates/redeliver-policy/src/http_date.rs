@@ -73,7 +73,8 @@ fn rfc850(text: &str, now: Duration) -> Option<Date> {
     if date.next().is_some() || words.next() != Some("GMT") || words.next().is_some() {
         return None;
     }
-    let this_year = year_of(now);
+    // A clock past the last year that a date can name says nothing about the century.
+    let this_year = year_of(now).min(9999);
     let mut year = this_year - this_year % 100 + short;
     if year > this_year + 50 {
         year -= 100;
@@ -230,6 +231,16 @@ mod tests {
     fn the_two_digit_year_is_the_nearest_one() {
         assert_eq!(seconds("Tuesday, 01-Jan-30 00:00:00 GMT"), Some(1_893_456_000));
         assert_eq!(seconds("Sunday, 06-Nov-94 08:49:37 GMT"), Some(784_111_777));
+    }
+
+    #[test]
+    fn no_clock_is_too_wrong_for_the_century() {
+        for now in [Duration::ZERO, Duration::MAX, Duration::from_secs(u64::MAX / 2)] {
+            for short in 0..100 {
+                let text = std::format!("Sunday, 06-Nov-{short:02} 08:49:37 GMT");
+                assert!(parse(&text, now).is_none_or(|since| since < Duration::from_secs(260_000_000_000)));
+            }
+        }
     }
 
     #[test]
