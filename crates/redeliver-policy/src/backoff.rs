@@ -48,15 +48,18 @@ pub enum Backoff {
 pub struct WaitList {
     nanos: [u64; MAX_LISTED_WAITS],
     len: usize,
+    /// How many were given, of which `len` are kept, so that a list cut short can be told.
+    given: usize,
 }
 
 impl WaitList {
-    /// The first [`MAX_LISTED_WAITS`] of `waits`; `Policy::validate` refuses an empty list.
+    /// The first [`MAX_LISTED_WAITS`] of `waits`; `Policy::validate` refuses an empty list and one that was longer.
     #[must_use]
     pub const fn new(waits: &[Duration]) -> Self {
         let mut list = Self {
             nanos: [0; MAX_LISTED_WAITS],
             len: 0,
+            given: waits.len(),
         };
         while list.len < waits.len() && list.len < MAX_LISTED_WAITS {
             list.nanos[list.len] = nanos(waits[list.len]);
@@ -82,6 +85,10 @@ impl WaitList {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
+    }
+
+    pub(crate) const fn given(&self) -> usize {
+        self.given
     }
 
     fn at(&self, retry: u32) -> u64 {

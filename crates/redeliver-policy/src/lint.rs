@@ -42,7 +42,9 @@ impl Policy {
     }
 
     fn lint_no_jitter(&self) -> Option<Lint> {
-        let none = self.jitter == Jitter::None || self.jitter.factor() == Some(0.0);
+        // A cap that leaves decorrelated jitter no room above the base, as a fixed wait's own does.
+        let no_room = self.jitter == Jitter::Decorrelated && self.backoff.base() >= self.max_delay;
+        let none = self.jitter == Jitter::None || self.jitter.factor() == Some(0.0) || no_room;
         lint(none && self.retries() > 0, "no_jitter", || {
             "clients that fail together come back together: add jitter, such as full".into()
         })
@@ -184,6 +186,10 @@ mod tests {
         let sound = Policy::exponential(ms(100), ms(800)).max_attempts(5);
         assert_eq!(rules(sound), [""; 0]);
         assert_eq!(rules(sound.jitter(Jitter::None)), ["no_jitter"]);
+        let no_room = Policy::fixed(ms(100))
+            .jitter(Jitter::Decorrelated)
+            .max_attempts(2);
+        assert_eq!(rules(no_room), ["no_jitter"]);
         assert_eq!(
             rules(Policy::exponential(ms(100), ms(9_000))),
             ["cap_never_reached"]

@@ -54,6 +54,11 @@ pub(crate) const fn nanos(duration: Duration) -> u64 {
     }
 }
 
+/// The longest duration there is in whole nanoseconds, or `duration` if it is not longer.
+pub(crate) const fn bounded(duration: Duration) -> Duration {
+    Duration::from_nanos(nanos(duration))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,10 @@
 use core::time::Duration;
 
-use crate::{Backoff, Jitter, WaitList, jitter::Bounds, moment::nanos};
+use crate::{
+    Backoff, Jitter, MAX_LISTED_WAITS, WaitList,
+    jitter::Bounds,
+    moment::{bounded, nanos},
+};
 
 /// How a failing operation is repeated: plain data, made in a `const`, read from a file, or taken from a preset.
 ///
@@ -15,6 +19,8 @@ use crate::{Backoff, Jitter, WaitList, jitter::Bounds, moment::nanos};
 ///     .deadline(Duration::from_secs(8));
 /// assert_eq!(PAYMENTS.validate(), Ok(()));
 /// ```
+///
+/// Durations are counted in 64 bits of nanoseconds; the builders take a longer one than that (584 years) for that.
 ///
 /// Nothing here panics: a policy that [`validate`](Policy::validate) refuses still behaves, by its nearest sensible reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +58,7 @@ impl Policy {
     pub const fn new(backoff: Backoff, max_delay: Duration) -> Self {
         Self {
             backoff,
-            max_delay,
+            max_delay: bounded(max_delay),
             jitter: Jitter::Full,
             max_attempts: Some(DEFAULT_MAX_ATTEMPTS),
             deadline: None,
@@ -67,7 +73,7 @@ impl Policy {
     pub const fn exponential(base: Duration, max_delay: Duration) -> Self {
         Self::new(
             Backoff::Exponential {
-                base,
+                base: bounded(base),
                 multiplier: 2.0,
             },
             max_delay,
@@ -77,19 +83,21 @@ impl Policy {
     /// The same wait every time.
     #[must_use]
     pub const fn fixed(base: Duration) -> Self {
+        let base = bounded(base);
         Self::new(Backoff::Fixed { base }, base)
     }
 
     /// `base`, twice, three times `base`, … up to `max_delay`.
     #[must_use]
     pub const fn linear(base: Duration, max_delay: Duration) -> Self {
+        let base = bounded(base);
         Self::new(Backoff::Linear { base, step: base }, max_delay)
     }
 
     /// `base` times 1, 1, 2, 3, 5, … up to `max_delay`.
     #[must_use]
     pub const fn fibonacci(base: Duration, max_delay: Duration) -> Self {
-        Self::new(Backoff::Fibonacci { base }, max_delay)
+        Self::new(Backoff::Fibonacci { base: bounded(base) }, max_delay)
     }
 
     /// The waits as listed, the last one repeated; the longest of them is the cap.
@@ -97,7 +105,7 @@ impl Policy {
     pub const fn list(waits: &[Duration]) -> Self {
         let mut longest = Duration::ZERO;
         let mut index = 0;
-        while index < waits.len() {
+        while index < waits.len() && index < MAX_LISTED_WAITS {
             if nanos(waits[index]) > nanos(longest) {
                 longest = waits[index];
             }
@@ -144,21 +152,21 @@ impl Policy {
     /// Time for the whole call. A wait that would end past it is not waited.
     #[must_use]
     pub const fn deadline(mut self, deadline: Duration) -> Self {
-        self.deadline = Some(deadline);
+        self.deadline = Some(bounded(deadline));
         self
     }
 
     /// Time for each attempt; never more than is left of the deadline.
     #[must_use]
     pub const fn attempt_timeout(mut self, timeout: Duration) -> Self {
-        self.attempt_timeout = Some(timeout);
+        self.attempt_timeout = Some(bounded(timeout));
         self
     }
 
     /// The longest `Retry-After` that is obeyed. A longer one ends the call: waiting less than asked is never the answer.
     #[must_use]
     pub const fn retry_after_max(mut self, longest: Duration) -> Self {
-        self.retry_after_max = longest;
+        self.retry_after_max = bounded(longest);
         self
     }
 

@@ -1,7 +1,7 @@
 use alloc::{format, string::String};
 use core::{fmt, time::Duration};
 
-use crate::{Backoff, Jitter, Policy, duration};
+use crate::{Backoff, Jitter, MAX_LISTED_WAITS, Policy, WaitList, duration, moment::bounded};
 
 /// A field of a policy breaks its rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +33,7 @@ impl Policy {
     /// # Errors
     /// The field, its value and the rule.
     pub fn validate(&self) -> Result<(), InvalidPolicy> {
+        self.validate_lengths()?;
         self.validate_backoff()?;
         self.validate_jitter()?;
         require(
@@ -57,21 +58,62 @@ impl Policy {
         Ok(())
     }
 
+    /// What is longer than its text form can say would come back from a file as something else.
+    fn validate_lengths(&self) -> Result<(), InvalidPolicy> {
+        let step = match self.backoff {
+            Backoff::Linear { step, .. } => step,
+            _ => Duration::ZERO,
+        };
+        for (field, value) in [
+            ("base", self.backoff.base()),
+            ("step", step),
+            ("max", self.max_delay),
+            ("deadline", self.deadline.unwrap_or_default()),
+            ("attempt_timeout", self.attempt_timeout.unwrap_or_default()),
+            ("retry_after_max", self.retry_after_max),
+        ] {
+            let allowed = value == bounded(value);
+            require(
+                allowed,
+                field,
+                || format!("{}s", value.as_secs()),
+                "must be at most 584 years",
+            )?;
+        }
+        Ok(())
+    }
+
+    fn validate_list(&self, list: &WaitList) -> Result<(), InvalidPolicy> {
+        let listed = (1..=MAX_LISTED_WAITS).contains(&list.given());
+        let count = || match list.given() {
+            0 => "[]".into(),
+            given => format!("[{given} waits]"),
+        };
+        require(listed, "waits", count, "must list 1 to 32 waits")?;
+        let longest = list.iter().max().unwrap_or_default();
+        require(
+            !longest.is_zero(),
+            "waits",
+            || "0s".into(),
+            "must have a wait longer than 0s",
+        )?;
+        require(
+            self.jitter != Jitter::Decorrelated || !self.backoff.base().is_zero(),
+            "waits",
+            || "0s first".into(),
+            "must begin with a wait longer than 0s, from which decorrelated jitter grows",
+        )?;
+        require(
+            !self.max_delay.is_zero(),
+            "max",
+            || shown(self.max_delay),
+            "must be longer than 0s",
+        )
+    }
+
     fn validate_backoff(&self) -> Result<(), InvalidPolicy> {
         if let Backoff::List(list) = &self.backoff {
-            require(
-                !list.is_empty(),
-                "waits",
-                || "[]".into(),
-                "must list 1 to 32 waits",
-            )?;
-            let longest = list.iter().max().unwrap_or_default();
-            return require(
-                !longest.is_zero(),
-                "waits",
-                || "0s".into(),
-                "must have a wait longer than 0s",
-            );
+            return self.validate_list(list);
         }
         let base = self.backoff.base();
         require(!base.is_zero(), "base", || shown(base), "must be longer than 0s")?;
@@ -170,6 +212,25 @@ mod tests {
                 "max = 10ms: must be at least as long as base",
             ),
             (Policy::list(&[]), "waits = []: must list 1 to 32 waits"),
+            (
+                Policy::list(&[ms(5); 33]),
+                "waits = [33 waits]: must list 1 to 32 waits",
+            ),
+            (
+                Policy::new(Backoff::List(WaitList::new(&[ms(5)])), ms(0)),
+                "max = 0s: must be longer than 0s",
+            ),
+            (
+                Policy::list(&[ms(0), ms(5)]).jitter(Jitter::Decorrelated),
+                "waits = 0s first: must begin with a wait longer than 0s, from which decorrelated jitter grows",
+            ),
+            (
+                Policy {
+                    retry_after_max: Duration::MAX,
+                    ..good
+                },
+                "retry_after_max = 18446744073709551615s: must be at most 584 years",
+            ),
         ] {
             assert_eq!(
                 policy.validate().map_err(|error| error.to_string()),
@@ -177,6 +238,7 @@ mod tests {
             );
         }
         assert!(good.jitter(Jitter::Proportional(1.5)).validate().is_err());
+        assert_eq!(good.retry_after_max(Duration::MAX).validate(), Ok(()));
         assert_eq!(good.validate(), Ok(()));
     }
 }
