@@ -52,7 +52,7 @@ pub trait Conduct {
 impl Conduct for Session<'_> {
     fn begin(&mut self, now: Moment, _entropy: u64) -> Result<Option<Duration>, StopReason> {
         // A wait that overslept may end past the deadline although it was not to.
-        if now >= Session::deadline(self) {
+        if self.is_over(now) {
             return Err(StopReason::Deadline);
         }
         Ok(self.attempt_timeout(now))

@@ -62,7 +62,6 @@ pub struct Session<'a> {
     /// Failures since the count last started again; the backoff follows it.
     streak: u32,
     previous_wait: u64,
-    last_failure: Moment,
     deadline: Moment,
     idempotent: bool,
 }
@@ -86,7 +85,6 @@ impl<'a> Session<'a> {
             failed: 0,
             streak: 0,
             previous_wait: 0,
-            last_failure: now,
             deadline,
             idempotent: policy.idempotent,
         }
@@ -142,7 +140,6 @@ impl<'a> Session<'a> {
         self.failed = self.failed.saturating_add(1);
         let streak = self.streak;
         self.streak = self.streak.saturating_add(1);
-        self.last_failure = now;
 
         let hint = match class {
             Class::Permanent => return Decision::Stop(StopReason::Permanent),
@@ -191,6 +188,11 @@ impl<'a> Session<'a> {
             .all(|budget| budget.withdraw(now, class))
     }
 
+    /// Whether no attempt may begin any more.
+    pub(crate) fn is_over(&self, now: Moment) -> bool {
+        now >= self.deadline && self.deadline < Moment::FAR_FUTURE
+    }
+
     /// The time that an attempt beginning at `now` may take: the policy's, or what is left of the deadline if that is less.
     #[must_use]
     pub fn attempt_timeout(&self, now: Moment) -> Option<Duration> {
@@ -206,9 +208,11 @@ impl<'a> Session<'a> {
     /// Call it before [`on_failure`](Session::on_failure), with the time since the connection was made and the number of items it gave.
     pub fn on_disconnect(&mut self, reset: Reset, up: Duration, items: u64) {
         self.streak = reset.streak_after(self.streak, up, items);
-        if self.streak == 0 {
-            self.previous_wait = 0;
-        }
+        // Decorrelated jitter grows from the previous wait: what is forgiven must not live on in it.
+        self.previous_wait = match self.streak {
+            0 => 0,
+            streak => self.previous_wait.min(self.policy.longest_previous(streak)),
+        };
     }
 
     /// Attempts that have failed so far.
@@ -308,6 +312,38 @@ mod tests {
         assert_eq!(session.on_failure(Moment::ZERO, Class::Transient, 0), retry(100));
         let decision = session.on_failure(Moment::ZERO, Class::Unknown, 0);
         assert_eq!(decision, Decision::Stop(StopReason::UnknownOutcome));
+    }
+
+    #[test]
+    fn no_attempt_begins_past_the_deadline() {
+        use crate::Conduct;
+        let policy = PLAIN.deadline(ms(500));
+        let mut session = Session::new(&policy, Moment::ZERO);
+        let at = Moment::from_millis;
+        assert_eq!(session.begin(at(499), 0), Ok(Some(ms(1))));
+        assert_eq!(session.begin(at(500), 0), Err(StopReason::Deadline));
+        assert_eq!(
+            Session::new(&PLAIN, Moment::ZERO).begin(at(u64::MAX), 0),
+            Ok(None)
+        );
+    }
+
+    #[test]
+    fn a_forgiven_failure_does_not_live_on_in_the_next_wait() {
+        let policy = Policy::exponential(ms(100), ms(90_000))
+            .jitter(Jitter::Decorrelated)
+            .unlimited_attempts();
+        let mut session = Session::new(&policy, Moment::ZERO);
+        (0..6).for_each(|_| {
+            let _ = session.on_failure(Moment::ZERO, Class::Transient, u64::MAX);
+        });
+        session.on_disconnect(Reset::Decay(ms(1_000)), ms(5_000), 0);
+        assert_eq!(session.streak(), 1);
+        let (_, longest) = policy.bounds(1);
+        assert_eq!(
+            session.on_failure(Moment::ZERO, Class::Transient, u64::MAX),
+            retry(u64::try_from(longest.as_millis()).unwrap())
+        );
     }
 
     #[test]

@@ -15,12 +15,18 @@ pub struct PipelineRun<'a> {
     /// Stages before this one are passed once a call, the others once an attempt.
     retry_at: usize,
     permits: Vec<(usize, Permit)>,
-    /// The stage whose timeout would be the first to cut the running attempt.
-    cut_by: usize,
+    /// Where the session's deadline comes from.
+    deadline_at: Place,
+    /// Whose timeout would be the first to cut the running attempt.
+    cut_by: Place,
 }
 
+/// A stage of the pipeline, or `None` for what surrounds it; what is less is further out.
+type Place = Option<usize>;
+
+const AROUND: Place = None;
 /// Stands for the policy's own attempt timeout, which is inside everything.
-const INNERMOST: usize = usize::MAX;
+const INNERMOST: Place = Some(usize::MAX);
 
 impl<'a> PipelineRun<'a> {
     /// A run whose first attempt begins now.
@@ -36,11 +42,21 @@ impl<'a> PipelineRun<'a> {
             .retry_position()
             .unwrap_or((pipeline.stages.len(), &ONCE));
         let mut session = Session::new(policy, now).inside(outer);
-        for stage in &pipeline.stages[..retry_at] {
-            if let Stage::Timeout(timeout) = stage {
-                session = session.within(now.plus(*timeout));
+        let (mut earliest, mut deadline_at) = (outer.deadline, AROUND);
+        for (position, stage) in pipeline.stages[..pipeline.stages.len().min(retry_at + 1)]
+            .iter()
+            .enumerate()
+        {
+            let end = match stage {
+                Stage::Timeout(timeout) => now.plus(*timeout),
+                Stage::Retry(policy) => policy.deadline.map_or(Moment::FAR_FUTURE, |left| now.plus(left)),
+                Stage::Budget(_) | Stage::Breaker(_) => continue,
+            };
+            if end < earliest {
+                (earliest, deadline_at) = (end, Some(position));
             }
         }
+        session = session.within(earliest);
         if let Some(budget) = pipeline.shared_budget() {
             budget.deposit();
             session = session.budget(budget);
@@ -50,6 +66,7 @@ impl<'a> PipelineRun<'a> {
             session,
             retry_at,
             permits: Vec::new(),
+            deadline_at,
             cut_by: INNERMOST,
         }
     }
@@ -65,7 +82,7 @@ impl<'a> PipelineRun<'a> {
     }
 
     /// The time of the attempt that begins now, and which stage it comes from.
-    fn timeout(&self, now: Moment) -> (Option<Duration>, usize) {
+    fn timeout(&self, now: Moment) -> (Option<Duration>, Place) {
         let own = self
             .session
             .policy()
@@ -78,20 +95,34 @@ impl<'a> PipelineRun<'a> {
             .enumerate()
             .skip(self.retry_at)
             .filter_map(|(position, stage)| match stage {
-                Stage::Timeout(timeout) => Some((*timeout, position)),
+                Stage::Timeout(timeout) => Some((*timeout, Some(position))),
                 _ => None,
             });
         let deadline = self.session.deadline();
-        let outer = (deadline < Moment::FAR_FUTURE).then(|| (deadline.since(now), 0));
+        let outer = (deadline < Moment::FAR_FUTURE).then(|| (deadline.since(now), self.deadline_at));
         match outer
             .into_iter()
             .chain(inner)
             .chain(own)
             .min_by_key(|(timeout, _)| *timeout)
         {
-            Some((timeout, position)) => (Some(timeout), position),
+            Some((timeout, place)) => (Some(timeout), place),
             None => (None, INNERMOST),
         }
+    }
+
+    /// The next attempt may not begin: what it was let into saw nothing of it, and what is around the retry saw a call that
+    /// ended with its last failure, if there was one.
+    fn give_up(&mut self, now: Moment) {
+        let retry_at = self.retry_at;
+        let ended = match self.session.failed() {
+            0 => Verdict::Abandoned,
+            _ => Verdict::Failed,
+        };
+        self.settle(0, now, |position| match position {
+            inside if inside >= retry_at => Verdict::Abandoned,
+            _ => ended,
+        });
     }
 
     /// Settles the permits of the stages from `from` on.
@@ -106,15 +137,20 @@ impl<'a> PipelineRun<'a> {
 
 impl Conduct for PipelineRun<'_> {
     fn begin(&mut self, now: Moment, entropy: u64) -> Result<Option<Duration>, StopReason> {
-        if now >= self.session.deadline() {
-            return Err(StopReason::Deadline);
-        }
         let from = if self.session.failed() == 0 {
             0
         } else {
             self.retry_at
         };
-        self.admit(from, now, entropy)?;
+        let admitted = if self.session.is_over(now) {
+            Err(StopReason::Deadline)
+        } else {
+            self.admit(from, now, entropy)
+        };
+        if let Err(reason) = admitted {
+            self.give_up(now);
+            return Err(reason);
+        }
         let (timeout, cut_by) = self.timeout(now);
         self.cut_by = cut_by;
         Ok(timeout)
@@ -128,14 +164,18 @@ impl Conduct for PipelineRun<'_> {
         let Failure { class, timed_out } = failure;
         let cut_by = self.cut_by;
         let verdict = move |position: usize| match class {
-            _ if timed_out && cut_by < position => Verdict::Abandoned,
+            _ if timed_out && cut_by < Some(position) => Verdict::Abandoned,
             Class::Permanent => Verdict::Healthy,
             _ => Verdict::Failed,
         };
         self.settle(self.retry_at, now, verdict);
-        let decision = self.session.on_failure(now, class, entropy);
-        if matches!(decision, Decision::Stop(_)) {
-            self.settle(0, now, verdict);
+        let mut decision = self.session.on_failure(now, class, entropy);
+        match &mut decision {
+            Decision::Retry {
+                after,
+                attempt_timeout,
+            } => *attempt_timeout = self.timeout(now.plus(*after)).0,
+            Decision::Stop(_) => self.settle(0, now, verdict),
         }
         decision
     }
@@ -211,6 +251,89 @@ mod tests {
             (outer.state(at(5)), inner.state(at(5))),
             (BreakerState::Open, BreakerState::Closed)
         );
+    }
+
+    #[test]
+    fn a_breaker_counts_the_deadline_inside_it_and_not_the_one_around_it() {
+        let verdict_of = |pipeline: Pipeline, outer: Outer<'_>, breaker: &Breaker| {
+            let mut run = PipelineRun::inside(&pipeline, at(0), outer);
+            let timeout = run.begin(at(0), 0).unwrap().unwrap();
+            assert_eq!(timeout, ms(50));
+            assert!(matches!(run.on_failure(at(50), TIMED_OUT, 0), Decision::Stop(_)));
+            breaker.state(at(50))
+        };
+        let (long, short) = (ms(80), ms(50));
+        let around = Outer {
+            deadline: at(50),
+            ..Outer::NONE
+        };
+        let place = |pipeline: Pipeline, breaker: &Arc<Breaker>| pipeline.breaker(breaker.clone());
+        let cases = [
+            (
+                Pipeline::new().timeout(long),
+                Some(short),
+                Outer::NONE,
+                BreakerState::Open,
+            ),
+            (
+                Pipeline::new().timeout(short),
+                Some(long),
+                Outer::NONE,
+                BreakerState::Closed,
+            ),
+            (Pipeline::new(), None, around, BreakerState::Closed),
+        ];
+        for (outside, inside, outer, expected) in cases {
+            let breaker = breaker();
+            let mut pipeline = place(outside, &breaker);
+            if let Some(timeout) = inside {
+                pipeline = pipeline.timeout(timeout);
+            }
+            assert_eq!(
+                verdict_of(pipeline.clone(), outer, &breaker),
+                expected,
+                "{pipeline}"
+            );
+        }
+        let breaker = breaker();
+        let pipeline = place(Pipeline::new().timeout(long), &breaker).retry(POLICY.deadline(short));
+        assert_eq!(verdict_of(pipeline, Outer::NONE, &breaker), BreakerState::Open);
+    }
+
+    #[test]
+    fn an_inner_breaker_that_ends_the_call_leaves_no_permit_behind() {
+        let outer = Arc::new(Breaker::new(BreakerRule::DEFAULT.minimum_calls(1)));
+        let inner = breaker();
+        let pipeline = Pipeline::new()
+            .breaker(outer.clone())
+            .retry(POLICY)
+            .breaker(inner);
+        let mut run = PipelineRun::new(&pipeline, at(0));
+        assert_eq!(run.begin(at(0), 0), Ok(None));
+        assert!(matches!(run.on_failure(at(1), DOWN, 0), Decision::Retry { .. }));
+        assert_eq!(run.begin(at(11), 0), Err(StopReason::Breaker));
+        assert_eq!(outer.state(at(11)), BreakerState::Open, "the call failed");
+        let mut probe = PipelineRun::new(&pipeline, at(5_005));
+        assert_eq!(probe.begin(at(5_005), 0), Err(StopReason::Breaker));
+    }
+
+    #[test]
+    fn a_retry_is_told_the_timeout_that_it_will_get() {
+        let pipeline = Pipeline::new().timeout(ms(100)).retry(POLICY).timeout(ms(70));
+        let mut run = PipelineRun::new(&pipeline, at(0));
+        assert_eq!(run.begin(at(0), 0), Ok(Some(ms(70))));
+        for (failed_at, left) in [(5, 70), (40, 50)] {
+            let expected = Some(ms(left));
+            let decision = run.on_failure(at(failed_at), DOWN, 0);
+            assert_eq!(
+                decision,
+                Decision::Retry {
+                    after: ms(10),
+                    attempt_timeout: expected
+                }
+            );
+            assert_eq!(run.begin(at(failed_at + 10), 0), Ok(expected));
+        }
     }
 
     #[test]
