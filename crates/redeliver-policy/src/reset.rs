@@ -14,9 +14,9 @@ pub enum Reset {
     /// After a connection that gave at least one item.
     AfterFirstItem,
     /// After a connection that was up for at least this long.
-    AfterUp(Duration),
+    AfterUp(#[cfg_attr(feature = "serde", serde(with = "crate::form::text"))] Duration),
     /// One failure is forgiven for each such span that the connection was up.
-    Decay(Duration),
+    Decay(#[cfg_attr(feature = "serde", serde(with = "crate::form::text"))] Duration),
 }
 
 impl Default for Reset {
