@@ -145,7 +145,7 @@ impl Backoff {
 fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     if multiplier == 2.0 {
         // The default, exact and without floats. A shift that would lose bits is beyond any cap.
-        let fits = retry < base.leading_zeros();
+        let fits = retry <= base.leading_zeros() && retry < u64::BITS;
         return if fits {
             (base << retry).min(cap)
         } else {
@@ -154,10 +154,14 @@ fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     }
     // `>=` is false for NaN: a policy nobody validated still waits its base.
     let multiplier = if multiplier >= 1.0 { multiplier } else { 1.0 };
-    let grown = base as f64 * power(multiplier, retry, cap as f64);
+    let factor = power(multiplier, retry, cap as f64);
+    if factor == 1.0 {
+        // A float cannot hold a base past 104 days to the nanosecond.
+        return base.min(cap);
+    }
     // A float-to-integer cast saturates, so infinity becomes u64::MAX and then the cap. To the nearest, so that 1s·1.4² is
-    // 1.96 s and not a nanosecond less; never below the base, which a float cannot hold to the nanosecond past 104 days.
-    ((grown + 0.5) as u64).max(base).min(cap)
+    // 1.96 s and not a nanosecond less.
+    ((base as f64 * factor + 0.5) as u64).max(base).min(cap)
 }
 
 /// `multiplier` to the power of `exponent` by squaring, giving up early once past `enough` (core has no `powi`).
