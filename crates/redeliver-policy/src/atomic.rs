@@ -1,16 +1,17 @@
-//! The one shared counter type, by what the target and the checker offer.
+//! The one shared counter type, by what the target and the checker offer. `--cfg redeliver_single_core` compiles the form
+//! for small processors on any machine, so that a build can check it.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
 
-#[cfg(all(not(loom), target_has_atomic = "64"))]
+#[cfg(all(not(loom), target_has_atomic = "64", not(redeliver_single_core)))]
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
 
-#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+#[cfg(all(not(loom), any(not(target_has_atomic = "64"), redeliver_single_core)))]
 pub(crate) use single_core::{AtomicU64, Ordering};
 
 /// For small processors without 64-bit atomics: a cell, which is not `Sync`, so sharing it is a compile error instead of a race.
-#[cfg(all(not(loom), not(target_has_atomic = "64")))]
+#[cfg(all(not(loom), any(not(target_has_atomic = "64"), redeliver_single_core)))]
 mod single_core {
     use core::cell::Cell;
     pub(crate) use core::sync::atomic::Ordering;
