@@ -161,7 +161,7 @@ fn the_numbers_of_every_preset() {
             "batch: exponential from 5s to 5m, 10 attempts, jitter additive:0.5",
             "reconnect: exponential from 1s to 30s, unlimited attempts, jitter proportional:0.1",
             "aws-standard: exponential from 1s to 20s, 3 attempts, jitter full",
-            "grpc: exponential from 1s to 2m, unlimited attempts, jitter proportional:0.2",
+            "grpc: exponential ×1.6 from 1s to 2m, unlimited attempts, jitter proportional:0.2",
             "finagle: exponential from 5s to 5m, unlimited attempts, jitter equal",
         ]
     );

@@ -83,7 +83,10 @@ impl Value {
         match self {
             Self::Text(word) if word == "unlimited" => Ok(None),
             Self::Whole(number) if u32::try_from(*number).is_ok() => Ok(u32::try_from(*number).ok()),
-            _ => Err(self.refuse(field, "must be a whole number from 1 to 4294967295, or \"unlimited\"")),
+            _ => Err(self.refuse(
+                field,
+                "must be a whole number from 1 to 4294967295, or \"unlimited\"",
+            )),
         }
     }
 

@@ -121,15 +121,15 @@ fn errors_read_as_one_line_with_field_value_and_rule() {
         ),
         (
             r#"{"base": 5}"#,
-            "base = 5: must be a duration as text, such as \"200ms\"",
+            "base = 5: must be a duration in quotes, such as \"200ms\"",
         ),
         (
             r#"{"max_attempts": 5000000000}"#,
-            "max_attempts = 5000000000: must be a number from 1 to 4294967295, or \"unlimited\"",
+            "max_attempts = 5000000000: must be a whole number from 1 to 4294967295, or \"unlimited\"",
         ),
         (
             r#"{"max_attempts": "many"}"#,
-            "max_attempts = \"many\": must be a number from 1",
+            "max_attempts = \"many\": must be a whole number from 1",
         ),
         (r#"{"max_attempts": 0}"#, "max_attempts = 0: must be at least 1"),
         (
