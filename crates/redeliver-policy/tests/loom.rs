@@ -1,4 +1,4 @@
-//! Budget and breaker under every order that two or three threads can take; run with `--cfg loom`.
+//! Budget and breaker under the orders that two or three threads can take, with up to three preemptions; run with `--cfg loom`.
 #![cfg(loom)]
 
 use std::time::Duration;
@@ -14,10 +14,7 @@ fn explore(scenario: impl Fn() + Send + Sync + 'static) {
 }
 
 /// The results of `work` on `threads` threads at once, this one included.
-fn at_once<T: 'static>(threads: usize, work: impl Fn(usize) -> T + Send + Sync + 'static) -> Vec<T>
-where
-    T: Send,
-{
+fn at_once<T: Send + 'static>(threads: usize, work: impl Fn(usize) -> T + Send + Sync + 'static) -> Vec<T> {
     let work = Arc::new(work);
     let others: Vec<_> = (1..threads)
         .map(|index| {
