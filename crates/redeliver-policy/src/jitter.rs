@@ -37,29 +37,35 @@ impl Bounds {
     /// A uniform draw. The bias of the multiply-shift is below one in 2⁶⁴ divided by the width.
     #[inline]
     pub(crate) fn draw(self, entropy: u64) -> u64 {
-        let width = u128::from(self.high - self.low) + 1;
-        self.low + ((u128::from(entropy) * width) >> 64) as u64
+        let width = u128::from(self.high - self.low);
+        // entropy·(width + 1) in one multiplication and one addition, neither of which overflows 128 bits.
+        let scaled = u128::from(entropy) * width + u128::from(entropy);
+        self.low + (scaled >> 64) as u64
     }
 }
 
 impl Jitter {
-    /// The bounds around the capped backoff `wait`.
+    /// The bounds around the capped backoff `wait`. Decorrelated jitter does not look at it, and has bounds of its own.
     #[inline]
-    pub(crate) fn bounds(self, wait: u64, base: u64, previous: u64, cap: u64) -> Bounds {
+    pub(crate) fn around(self, wait: u64) -> Bounds {
         let (low, high) = match self {
-            Self::None => (wait, wait),
+            Self::None | Self::Decorrelated => (wait, wait),
             Self::Full => (0, wait),
             Self::Equal => (wait / 2, wait),
-            Self::Decorrelated => {
-                let low = base.min(cap);
-                (low, previous.max(base).saturating_mul(3).min(cap).max(low))
-            }
             Self::Additive(factor) => (wait, wait.saturating_add(share(wait, factor))),
             Self::Proportional(factor) => {
                 let part = share(wait, factor);
                 (wait.saturating_sub(part), wait.saturating_add(part))
             }
         };
+        Bounds { low, high }
+    }
+
+    /// The bounds of decorrelated jitter, which grow from the previous wait.
+    #[inline]
+    pub(crate) fn decorrelated(base: u64, previous: u64, cap: u64) -> Bounds {
+        let low = base.min(cap);
+        let high = previous.max(base).saturating_mul(3).min(cap).max(low);
         Bounds { low, high }
     }
 

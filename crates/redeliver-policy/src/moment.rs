@@ -46,11 +46,10 @@ impl Moment {
 
 /// A duration in whole nanoseconds, saturating at 584 years.
 pub(crate) const fn nanos(duration: Duration) -> u64 {
-    let nanos = duration.as_nanos();
-    if nanos > u64::MAX as u128 {
-        u64::MAX
-    } else {
-        nanos as u64
+    // 64-bit arithmetic: `as_nanos` is 128 bits wide, and this runs several times for each wait.
+    match duration.as_secs().checked_mul(1_000_000_000) {
+        Some(whole) => whole.saturating_add(duration.subsec_nanos() as u64),
+        None => u64::MAX,
     }
 }
 

@@ -51,7 +51,7 @@ impl Schedule for Waits {
 
 /// One wait and nothing else, with its generator at hand, as the hand-written one has it.
 struct WaitAlone {
-    policy: Policy,
+    policy: &'static Policy,
     retry: u32,
     previous: Duration,
     chance: fastrand::Rng,
@@ -65,7 +65,7 @@ impl Schedule for WaitAlone {
     }
 
     fn start(settings: &&'static Policy) -> Self {
-        let policy = *black_box(*settings);
+        let policy = black_box(*settings);
         Self {
             policy,
             retry: 0,
