@@ -32,8 +32,14 @@ mod plan;
 mod progress;
 mod retrier;
 mod run;
+#[cfg(feature = "sse")]
+pub mod sse;
+#[cfg(feature = "stream")]
+pub mod stream;
 pub mod testing;
 mod ways;
+#[cfg(feature = "websocket")]
+pub mod websocket;
 
 pub use attempt::Attempt;
 pub use classifier::{ByTrait, Classified, Classifier};
@@ -45,5 +51,7 @@ pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
 
 /// What a file that retries something wants in scope.
 pub mod prelude {
+    #[cfg(feature = "stream")]
+    pub use crate::stream::Reconnect as _;
     pub use crate::{Class, Classify, GaveUp, Jitter, Policy, RetryOperation as _, Run as _};
 }
