@@ -13,6 +13,7 @@ use redeliver_policy::{Decision, Moment, StopReason};
 
 use super::{
     Cause, Connect, Connection, Connector, Disconnection, Reconnecting, StreamEvent,
+    idle::Idle,
     outage::{Outage, Uptime},
     reconnecting::Parts,
 };
@@ -38,34 +39,6 @@ pub(super) struct Lasting {
     pub(super) number: u64,
     pub(super) outage: Outage,
     pub(super) down_since: Moment,
-}
-
-/// Looks at the clock per item and sets its timer only when it fires: items come far more often than silence.
-pub(super) struct Idle {
-    longest: Duration,
-    timer: Timer,
-    last: Moment,
-}
-
-impl Idle {
-    fn new(longest: Duration, now: Moment) -> Self {
-        Self {
-            longest,
-            timer: Timer::limit(longest),
-            last: now,
-        }
-    }
-
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Duration> {
-        loop {
-            ready!(Pin::new(&mut self.timer).poll(context));
-            let left = self.longest.saturating_sub(clock::now().since(self.last));
-            if left.is_zero() {
-                return Poll::Ready(self.longest);
-            }
-            self.timer = Timer::limit(left);
-        }
-    }
 }
 
 type Event<C> = StreamEvent<<C as Connector>::Item, <C as Connector>::Error>;
@@ -134,7 +107,7 @@ where
                     (Poll::Ready(Some(Ok(item))), idle) => {
                         *items += 1;
                         if let Some(idle) = idle {
-                            idle.last = clock::now();
+                            idle.heard();
                         }
                         return Poll::Ready(Seen::Told(Some(Ok(StreamEvent::Item(item)))));
                     }
@@ -186,7 +159,7 @@ where
             stream,
             since: now,
             items: 0,
-            idle: self.settings.idle_timeout.map(|longest| Idle::new(longest, now)),
+            idle: self.settings.idle_timeout.map(Idle::new),
         });
         let failures = self.lasting.outage.failures;
         if failures > 0 {

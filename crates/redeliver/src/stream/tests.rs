@@ -169,7 +169,7 @@ async fn the_count_starts_again_as_the_reset_says() {
             refused(),
             up(&[]),
             up(&[Step::Item(1)]),
-            up(&[second.clone()]),
+            up(std::slice::from_ref(&second)),
             up(&[second.clone(), second.clone(), Step::Item(2)]),
         ]
     };
