@@ -1,6 +1,7 @@
 //! The `redeliver` command.
 
 mod commands;
+mod ending;
 mod exit;
 mod output;
 mod policy_flags;

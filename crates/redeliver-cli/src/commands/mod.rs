@@ -1,6 +1,7 @@
 //! One file a command: its flags, and what it does.
 
 mod faulty;
+mod watch;
 
 use clap::Subcommand;
 
@@ -9,11 +10,13 @@ use crate::exit::Exit;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Faulty(faulty::FaultyArgs),
+    Watch(Box<watch::WatchArgs>),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Faulty(args) => wait_for(faulty::run(args)),
+        Command::Watch(args) => wait_for(watch::run(*args)),
     }
 }
 
