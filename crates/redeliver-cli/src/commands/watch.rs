@@ -29,7 +29,7 @@ use crate::{
 
 /// Print the items of a stream (WebSocket or server-sent events), reconnect, and tell of each gap
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = AFTER_HELP)]
+#[command(after_long_help = AFTER_HELP, mut_arg("preset", |preset| preset.help(PRESET)))]
 pub(crate) struct WatchArgs {
     /// ws:// or wss:// for WebSocket, http:// or https:// for server-sent events
     url: String,
@@ -37,8 +37,8 @@ pub(crate) struct WatchArgs {
     #[arg(long, value_name = "FIELD=PARAM")]
     resume: Option<Resume>,
     /// A header of each request; may be given several times
-    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE", value_parser = header)]
-    headers: Vec<(String, String)>,
+    #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
     /// End after so many items
     #[arg(long, value_name = "N", value_parser = items)]
     max_items: Option<u64>,
@@ -58,23 +58,21 @@ pub(crate) struct WatchArgs {
     policy: PolicyFlags,
 }
 
+const PRESET: &str = "Start from this preset: interactive, standard, batch, reconnect, aws-standard, grpc or finagle [default: reconnect]";
 const AFTER_HELP: &str = "\
 Items go to standard output, one a line (a line break inside one is shown as \\n); gaps and the summary go to standard error.
-The policy starts from the preset reconnect: 1s to 30s, ±10 %, for ever. Its attempts are failures in a row and start again
-after a first item; its deadline is that of one outage; its attempt timeout is for connecting.
 
-Server-sent events go on with Last-Event-ID. A WebSocket has no such rule, so watch has one: the field id of the last item, if
-it has one, becomes the query parameter after. Name others with --resume, or none.
-Repeated and lost items are counted where the items carry whole numbers that rise by one.
+The policy starts from the preset reconnect: 1s to 30s, ±10 %, for ever. Its attempts are failures in a row, counted anew after a connection that gave an item; its deadline is that of one outage; its attempt timeout is for connecting.
 
-It ends with the stream (status 204, close code 1000), by --max-items or --for, or when the reader of its output goes away: 0.
-Bad input: 2. Given up: 10 permanent, 11 out of attempts, 12 past the deadline, 13 Retry-After too long. Ctrl-C: 130.
+Server-sent events go on with Last-Event-ID. A WebSocket has no such rule, so watch has one: the field \"id\" of the last item, if it has one, becomes the query parameter \"after\". Name others with --resume, or none. Repeated and lost items are counted where the items carry whole numbers that rise by one.
+
+It ends with the stream (status 204, close code 1000), by --max-items or --for, or when the reader of its output goes away, with 0. Bad input: 2. Given up: 10 permanent, 11 out of attempts, 12 past the deadline, 13 Retry-After too long. Ctrl-C: 130.
 
 Examples:
   redeliver faulty --listen 127.0.0.1:3000 &
   redeliver watch ws://127.0.0.1:3000/ws --for 10s
   redeliver watch 'http://127.0.0.1:3000/sse?drop_after=5' --max-items 100 --base 50ms
-  redeliver watch 'ws://127.0.0.1:3000/ws?every=0&until=9000&drop_after=8' --base 1ms --max 5ms --quiet | wc -l
+  redeliver watch 'ws://127.0.0.1:3000/ws?every=0&until=9000' --base 1ms --max 5ms -q | wc -l
   redeliver watch wss://example.com/prices -H 'Authorization: Bearer …' --resume seq=from --json";
 
 /// Follows the stream until it, its limits or its reader end it.
@@ -99,7 +97,7 @@ pub(crate) async fn run(args: WatchArgs) -> anyhow::Result<Exit> {
             return Err(BadInput(format!("URL {shown:?}…: {rule}")).into());
         }
     };
-    report.summary();
+    report.summary(&end);
     Ok(match end {
         End::Done => Exit::Done,
         End::GaveUp { reason, words } => {
@@ -117,7 +115,7 @@ async fn watch_socket(
 ) -> anyhow::Result<End> {
     let resume = args.resume.unwrap_or_default();
     let mut socket = WebSocket::connect(args.url).policy(policy);
-    for (name, value) in &args.headers {
+    for (name, value) in headers(&args.headers)? {
         socket = socket.header(name, value);
     }
     if let Some(longest) = args.idle_timeout {
@@ -150,7 +148,7 @@ async fn watch_events(
         return Err(BadInput(format!("--resume: {rule}")).into());
     }
     let mut source = EventSource::connect(args.url).policy(policy);
-    for (name, value) in &args.headers {
+    for (name, value) in headers(&args.headers)? {
         source = source.header(name, value);
     }
     if let Some(longest) = args.idle_timeout {
@@ -163,12 +161,20 @@ async fn watch_events(
     Ok(follow(stream.events(), Item::of_event, limits, report).await)
 }
 
-/// The value may be a secret: an error names the header alone.
-fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once(':')
-        .ok_or("give a name, a colon and a value, such as 'Authorization: Bearer …'")?;
-    Ok((name.trim().to_owned(), value.trim().to_owned()))
+/// A header may be a secret: an error does not repeat it, which is why it is not read as the other flags are.
+fn headers(lines: &[String]) -> Result<Vec<(&str, &str)>, BadInput> {
+    let rule = "give a name, a colon and a value, such as 'Authorization: Bearer …'";
+    lines
+        .iter()
+        .enumerate()
+        .map(|(index, line)| match line.split_once(':') {
+            Some((name, value)) => Ok((name.trim(), value.trim())),
+            None => Err(BadInput(format!(
+                "--header: number {} has no colon; {rule}",
+                index + 1
+            ))),
+        })
+        .collect()
 }
 
 fn items(text: &str) -> Result<u64, String> {

@@ -232,7 +232,7 @@ fn check(response: &Response, statuses: &StatusTable) -> Result<(), SseError> {
     match response.status() {
         StatusCode::NO_CONTENT => Ok(()),
         StatusCode::OK => {
-            let found = header(CONTENT_TYPE.as_str()).unwrap_or("without a type");
+            let found = header(CONTENT_TYPE.as_str()).unwrap_or("of no type");
             let essence = found.split(';').next().unwrap_or(found).trim();
             if essence.eq_ignore_ascii_case("text/event-stream") {
                 return Ok(());

@@ -21,6 +21,16 @@ pub(super) enum End {
     GaveUp { reason: StopReason, words: String },
 }
 
+impl End {
+    /// The end as one word.
+    pub(super) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::GaveUp { reason, .. } => reason.as_str(),
+        }
+    }
+}
+
 /// Tells all that the stream tells until something ends it.
 pub(super) async fn follow<T, E: Display>(
     stream: impl Stream<Item = Result<StreamEvent<T, E>, GaveUp<E>>>,
@@ -50,6 +60,7 @@ pub(super) async fn follow<T, E: Display>(
         match event {
             None => return End::Done,
             Some(Err(gave_up)) => {
+                report.gave_up();
                 return End::GaveUp {
                     reason: gave_up.reason,
                     words: gave_up.to_string(),

@@ -7,7 +7,7 @@ use redeliver::{
 use redeliver_policy::{Moment, duration::display};
 use serde_json::{Value, json};
 
-use super::{item::Item, ledger::Ledger};
+use super::{follow::End, item::Item, ledger::Ledger};
 use crate::output;
 
 /// Tells what happens as it happens, and adds it up.
@@ -17,6 +17,7 @@ pub(super) struct Report {
     began: Moment,
     items: u64,
     connections: u64,
+    is_up: bool,
     /// Losses of a connection that had been up, and the time until the next was.
     gaps: u64,
     failures: u64,
@@ -33,6 +34,7 @@ impl Report {
             began: clock::now(),
             items: 0,
             connections: 0,
+            is_up: false,
             gaps: 0,
             failures: 0,
             down: Duration::ZERO,
@@ -66,6 +68,7 @@ impl Report {
 
     pub(super) fn connected(&mut self, connection: Connection) {
         self.connections += 1;
+        self.is_up = true;
         self.ledger.connected();
         let first = self.connections == 1;
         if !first {
@@ -80,10 +83,7 @@ impl Report {
     }
 
     pub(super) fn lost<E: Display>(&mut self, lost: &Disconnection<E>) {
-        match lost.up_for {
-            Some(_) => self.gaps += 1,
-            None => self.failures += 1,
-        }
+        self.count_loss();
         let place = self.place.as_deref();
         self.tell(
             || {
@@ -112,8 +112,22 @@ impl Report {
         );
     }
 
+    /// The last connection was lost too, or could not be made.
+    pub(super) const fn gave_up(&mut self) {
+        self.count_loss();
+    }
+
+    const fn count_loss(&mut self) {
+        if self.is_up {
+            self.gaps += 1;
+        } else {
+            self.failures += 1;
+        }
+        self.is_up = false;
+    }
+
     /// The figures of the whole watch.
-    pub(super) fn summary(&self) {
+    pub(super) fn summary(&self, end: &End) {
         let elapsed = clock::now().since(self.began);
         let (repeated, lost) = (self.ledger.repeated(), self.ledger.lost());
         self.tell(
@@ -127,6 +141,7 @@ impl Report {
                     "repeated": repeated,
                     "lost": lost,
                     "elapsed_ms": millis(elapsed),
+                    "end": end.as_str(),
                 } })
             },
             || {
