@@ -65,7 +65,7 @@ enum Pending {
 }
 
 impl Timer {
-    /// A wait, skipped under [`testing`](crate::testing) as [`sleep`] is.
+    /// A wait, skipped under [`testing`] as [`sleep`] is.
     #[must_use]
     pub fn wait(duration: Duration) -> Self {
         if testing::skip(duration) {

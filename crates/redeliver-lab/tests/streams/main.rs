@@ -1,14 +1,11 @@
 //! Streams that reconnect, against servers that drop, refuse, hang and lie on a real socket.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "the steps that tests share fail as tests do"
-)]
+#![expect(clippy::unwrap_used, reason = "the steps that tests share fail as tests do")]
 
 mod refusals;
 mod resume;
 mod sockets;
+mod tls;
 
 use std::future::Future;
 use std::pin::pin;

@@ -55,7 +55,7 @@ async fn what_is_sent_is_written_or_refused_never_kept() {
     assert_eq!(soon(first.next()).await.unwrap().unwrap(), Message::text("hello"));
     soon(async {
         while !handle.is_connected() {
-            tokio::task::yield_now().await
+            tokio::task::yield_now().await;
         }
     })
     .await;
@@ -89,7 +89,7 @@ async fn many_senders_share_the_queue() {
     let mut connection = server.accept().await;
     soon(async {
         while !handle.is_connected() {
-            tokio::task::yield_now().await
+            tokio::task::yield_now().await;
         }
     })
     .await;

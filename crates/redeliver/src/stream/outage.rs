@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use redeliver_policy::{Class, Conduct, Decision, Moment, Outer, Policy, Reset, Session, StopReason};
 
-use crate::{entropy, testing};
+use crate::testing;
 
 /// The session of a stream, kept between decisions as the three values that it goes on from: a session borrows its policy, and a stream
 /// owns the policy that the other side may change on the way.
@@ -55,6 +55,7 @@ impl Outage {
         uptime: Option<Uptime>,
         now: Moment,
         class: Class,
+        entropy: u64,
     ) -> Decision {
         let mut session = self.session(policy);
         if let Some(Uptime { up_for, items }) = uptime {
@@ -64,9 +65,69 @@ impl Outage {
                 session = self.session(policy);
             }
         }
-        let decision = session.on_failure(now, class, entropy::draw());
+        let decision = session.on_failure(now, class, entropy);
         self.failures = session.streak();
         self.previous_wait = session.previous_wait();
         decision
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use redeliver_policy::Jitter;
+
+    use super::*;
+
+    const JITTERS: [Jitter; 4] = [
+        Jitter::None,
+        Jitter::Full,
+        Jitter::Decorrelated,
+        Jitter::Proportional(0.1),
+    ];
+
+    fn a_class() -> impl Strategy<Value = Class> {
+        prop_oneof![
+            3 => Just(Class::Transient),
+            1 => Just(Class::Unknown),
+            1 => (0_u64..9).prop_map(|after| Class::throttled_for(Duration::from_secs(after))),
+        ]
+    }
+
+    fn an_uptime() -> impl Strategy<Value = Option<(u64, u64)>> {
+        proptest::option::of((0_u64..3_000, 0_u64..3))
+    }
+
+    proptest! {
+        #[test]
+        fn it_decides_as_one_session_that_never_ended_would(
+            jitter in proptest::sample::select(&JITTERS[..]),
+            max_attempts in proptest::option::of(1_u32..9),
+            span in 0_u64..2_000,
+            kind in 0_usize..4,
+            losses in proptest::collection::vec((an_uptime(), a_class(), any::<u64>()), 1..30),
+        ) {
+            let ms = Duration::from_millis;
+            let mut policy = Policy::exponential(ms(100), ms(5_000)).jitter(jitter);
+            policy.max_attempts = max_attempts;
+            let reset = [
+                Reset::Never,
+                Reset::AfterFirstItem,
+                Reset::AfterUp(ms(span)),
+                Reset::Decay(ms(span)),
+            ][kind];
+            let mut session = Session::new(&policy, Moment::ZERO);
+            let mut outage = Outage::new(Moment::ZERO);
+            for (index, (uptime, class, entropy)) in losses.into_iter().enumerate() {
+                let now = Moment::from_millis(index as u64);
+                let uptime = uptime.map(|(up, items)| Uptime { up_for: ms(up), items });
+                if let Some(Uptime { up_for, items }) = uptime {
+                    session.on_disconnect(reset, up_for, items);
+                }
+                let expected = session.on_failure(now, class, entropy);
+                prop_assert_eq!(outage.lost(&policy, reset, uptime, now, class, entropy), expected);
+                prop_assert_eq!(outage.failures, session.streak());
+            }
+        }
     }
 }

@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Classifier, GaveUp, Observer, RetryEvent, StopEvent,
     clock::{self, Timer},
+    entropy,
 };
 
 pin_project! {
@@ -180,7 +181,7 @@ where
         }
         let class = cause.class(self.classifier);
         let outage = &mut self.lasting.outage;
-        let wait = match outage.lost(&policy, self.settings.reset, uptime, now, class) {
+        let wait = match outage.lost(&policy, self.settings.reset, uptime, now, class, entropy::draw()) {
             Decision::Retry { after, .. } => after,
             Decision::Stop(reason) => return Err(self.stop(Some(cause), reason)),
         };

@@ -2,8 +2,9 @@ use std::{fmt, pin::Pin, sync::Arc, time::Duration};
 
 use futures_util::SinkExt;
 use redeliver_policy::Policy;
+use rustls::ClientConfig;
 use tokio_tungstenite::{
-    connect_async_with_config,
+    Connector as TlsConnector, connect_async_tls_with_config,
     tungstenite::{
         handshake::client::Request,
         http::{HeaderName, HeaderValue},
@@ -49,6 +50,7 @@ impl WebSocket {
                 url: url.into(),
                 headers: Vec::new(),
                 resume: None,
+                tls: None,
                 shared: Arc::default(),
                 max_message_size: DEFAULT_MAX_MESSAGE_SIZE,
                 vigilance: Vigilance {
@@ -77,6 +79,13 @@ impl WebSocket {
     /// Is asked before each connection what to ask for and what to say first, given the last item seen: `None` at first.
     pub fn resume(mut self, resume: impl FnMut(Option<&Message>, &mut Handshake) + Send + 'static) -> Self {
         self.connector.resume = Some(Box::new(resume));
+        self
+    }
+
+    /// Makes `wss://` connections with this configuration: a private authority, a client certificate. Without it, the usual public authorities are
+    /// trusted.
+    pub fn tls(mut self, config: Arc<ClientConfig>) -> Self {
+        self.connector.tls = Some(config);
         self
     }
 
@@ -139,6 +148,7 @@ pub struct WebSocketConnector {
     url: String,
     headers: Vec<(HeaderName, HeaderValue)>,
     resume: Option<Resume>,
+    tls: Option<Arc<ClientConfig>>,
     shared: Arc<Shared>,
     max_message_size: usize,
     vigilance: Vigilance,
@@ -168,9 +178,9 @@ impl Connector for WebSocketConnector {
             .max_message_size(Some(self.max_message_size))
             .max_frame_size(Some(self.max_message_size));
         let (shared, remembers) = (Arc::clone(&self.shared), self.resume.is_some());
-        let vigilance = self.vigilance;
+        let (vigilance, tls) = (self.vigilance, self.tls.clone());
         Box::pin(async move {
-            let wire = open(request?, config, first).await?;
+            let wire = open(request?, config, tls, first).await?;
             Ok(Socket::new(wire, shared, remembers, vigilance))
         })
     }
@@ -179,13 +189,15 @@ impl Connector for WebSocketConnector {
 async fn open(
     request: Request,
     config: WebSocketConfig,
+    tls: Option<Arc<ClientConfig>>,
     first: Vec<Message>,
 ) -> Result<super::connection::Wire, WebSocketError> {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // rustls has no provider of its own; losing the race to another installer is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
-    let connecting = connect_async_with_config(request, Some(config), true);
+    let tls = tls.map(TlsConnector::Rustls);
+    let connecting = connect_async_tls_with_config(request, Some(config), true, tls);
     let (mut wire, _) = Box::pin(connecting).await.map_err(WebSocketError::connecting)?;
     for message in first {
         wire.send(message).await.map_err(WebSocketError::up)?;

@@ -61,6 +61,7 @@ pub struct WebSocketHandle {
 
 impl WebSocketHandle {
     /// Sends a message, and returns once it was written to the socket; whether it arrived is the other side's to say.
+    /// A future that is dropped while it waits may or may not have sent.
     ///
     /// # Errors
     /// [`SendError`] says whether the message may have been sent. It is never sent later.
