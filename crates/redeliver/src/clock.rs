@@ -25,7 +25,7 @@ fn epoch() -> Instant {
 }
 
 /// The monotonic time since the process's epoch. It follows a paused tokio clock, and the virtual time of
-/// [`testing`](crate::testing).
+/// [`testing`].
 #[must_use]
 pub fn now() -> Moment {
     let epoch = epoch();
@@ -44,7 +44,7 @@ pub fn wall() -> Duration {
     now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Waits without holding the thread. Under [`testing`](crate::testing) no time passes but the virtual one.
+/// Waits without holding the thread. Under [`testing`] no time passes but the virtual one.
 pub async fn sleep(duration: Duration) {
     if !testing::skip(duration) {
         #[expect(clippy::disallowed_methods, reason = "this is the door")]

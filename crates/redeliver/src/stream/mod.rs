@@ -28,14 +28,17 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What the fields of a [`Policy`](crate::Policy) mean for a stream:
+//! What the fields of a [`Policy`] mean for a stream:
 //!
 //! - **attempts**: failures in a row, the loss of a connection that worked being the first. When the count starts again is
 //!   [`Reset`](crate::Reset)'s to say: after a first item (the default), after having been up for a time, by decay, or never.
 //! - **deadline**: of one outage. It counts from where the count of attempts last started again: from the loss of a connection that worked, and at first from the
-//!   beginning. A connection that is up is never cut by it.
+//!   beginning. A connection that is up is never cut by it. With [`Reset::Never`](crate::Reset::Never) it is the stream's whole
+//!   life, looked at whenever a connection is lost.
 //! - **attempt timeout**: for connecting. [`idle_timeout`](Reconnecting::idle_timeout) is for a connection that is up and says nothing.
 //! - **idempotent** does not matter: a new connection repeats nothing.
+//!
+//! So are the attempts and the time that a [`GaveUp`](crate::GaveUp) tells: those of the last outage.
 //!
 //! A reconnection is not the retry of a call: the guard against retries of retries neither limits a stream nor is told of it. A factory that retries
 //! inside would multiply attempts; let it fail instead, and the stream will come back.
