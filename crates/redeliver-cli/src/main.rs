@@ -2,6 +2,7 @@
 
 mod chart;
 mod commands;
+mod ending;
 mod exit;
 mod output;
 mod policy_flags;

@@ -9,6 +9,12 @@ pub(crate) fn line(text: &str) {
     let _ = writeln!(io::stdout().lock(), "{text}");
 }
 
+/// A line for standard output, flushed; whether anybody still reads there.
+pub(crate) fn item(text: &str) -> bool {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).is_ok()
+}
+
 /// Text for standard output as it is, flushed.
 pub(crate) fn text(text: &str) {
     bytes(text.as_bytes());

@@ -124,11 +124,11 @@ impl Backoff {
 
     #[inline]
     pub(crate) fn wait_nanos(&self, retry: u32, cap: u64) -> u64 {
+        if let Self::Exponential { base, multiplier } = *self {
+            return exponential(nanos(base), multiplier, retry, cap);
+        }
         let wait = match *self {
-            Self::Exponential { base, multiplier } => {
-                return exponential(nanos(base), multiplier, retry, cap);
-            }
-            Self::Fixed { base } => nanos(base),
+            Self::Exponential { base, .. } | Self::Fixed { base } => nanos(base),
             Self::Linear { base, step } => {
                 nanos(base).saturating_add(nanos(step).saturating_mul(u64::from(retry)))
             }

@@ -37,10 +37,11 @@ impl Bounds {
     /// A uniform draw. The bias of the multiply-shift is below one in 2⁶⁴ divided by the width.
     #[inline]
     pub(crate) fn draw(self, entropy: u64) -> u64 {
-        let width = u128::from(self.high - self.low);
-        // entropy·(width + 1) in one multiplication and one addition, neither of which overflows 128 bits.
-        let scaled = u128::from(entropy) * width + u128::from(entropy);
-        self.low + (scaled >> 64) as u64
+        let (entropy, width) = (u128::from(entropy), u128::from(self.high - self.low));
+        // The upper half of entropy·(width + 1), without the 65th bit that width + 1 can have.
+        let product = entropy * width;
+        let (_, carry) = (product as u64).overflowing_add(entropy as u64);
+        self.low + (product >> 64) as u64 + u64::from(carry)
     }
 }
 

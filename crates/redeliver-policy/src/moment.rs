@@ -45,11 +45,26 @@ impl Moment {
 }
 
 /// A duration in whole nanoseconds, saturating at 584 years.
+#[inline]
 pub(crate) const fn nanos(duration: Duration) -> u64 {
+    /// The most whole seconds that fit with any part of one on top.
+    const LONGEST: u64 = u64::MAX / 1_000_000_000 - 1;
     // 64-bit arithmetic: `as_nanos` is 128 bits wide, and this runs several times for each wait.
-    match duration.as_secs().checked_mul(1_000_000_000) {
-        Some(whole) => whole.saturating_add(duration.subsec_nanos() as u64),
-        None => u64::MAX,
+    if duration.as_secs() <= LONGEST {
+        duration.as_secs() * 1_000_000_000 + duration.subsec_nanos() as u64
+    } else {
+        longest(duration)
+    }
+}
+
+/// The last seconds before the limit, where it matters which part of one fits.
+#[cold]
+const fn longest(duration: Duration) -> u64 {
+    let nanos = duration.as_nanos();
+    if nanos > u64::MAX as u128 {
+        u64::MAX
+    } else {
+        nanos as u64
     }
 }
 

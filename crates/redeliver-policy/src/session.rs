@@ -227,6 +227,12 @@ impl<'a> Session<'a> {
         self.streak
     }
 
+    /// The last wait that was not a server's own, as [`resumed`](Session::resumed) takes it.
+    #[must_use]
+    pub const fn previous_wait(&self) -> Duration {
+        Duration::from_nanos(self.previous_wait)
+    }
+
     /// When the whole call must have ended; [`Moment::FAR_FUTURE`] if nothing says so.
     #[must_use]
     pub const fn deadline(&self) -> Moment {

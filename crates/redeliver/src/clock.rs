@@ -1,7 +1,9 @@
 //! The only door to the clock and to waiting. Everything else is told the time.
 
 use std::{
+    pin::Pin,
     sync::OnceLock,
+    task::{Context, Poll},
     time::{Duration, Instant, SystemTime},
 };
 
@@ -23,7 +25,7 @@ fn epoch() -> Instant {
 }
 
 /// The monotonic time since the process's epoch. It follows a paused tokio clock, and the virtual time of
-/// [`testing`](crate::testing).
+/// [`testing`].
 #[must_use]
 pub fn now() -> Moment {
     let epoch = epoch();
@@ -42,11 +44,59 @@ pub fn wall() -> Duration {
     now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Waits without holding the thread. Under [`testing`](crate::testing) no time passes but the virtual one.
+/// Waits without holding the thread. Under [`testing`] no time passes but the virtual one.
 pub async fn sleep(duration: Duration) {
     if !testing::skip(duration) {
         #[expect(clippy::disallowed_methods, reason = "this is the door")]
         tokio::time::sleep(duration).await;
+    }
+}
+
+/// A wait or a limit for a type that is polled, and so cannot await [`sleep`].
+#[derive(Debug)]
+pub struct Timer(Pending);
+
+#[derive(Debug)]
+enum Pending {
+    Real(Pin<Box<tokio::time::Sleep>>),
+    /// Skipped, but the task yields once: a loop of skipped waits must not hold its thread for ever.
+    Skipped,
+    Over,
+}
+
+impl Timer {
+    /// A wait, skipped under [`testing`] as [`sleep`] is.
+    #[must_use]
+    pub fn wait(duration: Duration) -> Self {
+        if testing::skip(duration) {
+            Self(Pending::Skipped)
+        } else {
+            Self::limit(duration)
+        }
+    }
+
+    /// A limit on something else, which is never skipped: no wait, no hurry.
+    #[must_use]
+    pub fn limit(duration: Duration) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "this is the door")]
+        let sleep = tokio::time::sleep(duration);
+        Self(Pending::Real(Box::pin(sleep)))
+    }
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.0 {
+            Pending::Real(sleep) => sleep.as_mut().poll(context),
+            Pending::Skipped => {
+                self.0 = Pending::Over;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Pending::Over => Poll::Ready(()),
+        }
     }
 }
 

@@ -33,8 +33,14 @@ mod plan;
 mod progress;
 mod retrier;
 mod run;
+#[cfg(feature = "sse")]
+pub mod sse;
+#[cfg(feature = "stream")]
+pub mod stream;
 pub mod testing;
 mod ways;
+#[cfg(feature = "websocket")]
+pub mod websocket;
 
 pub use attempt::Attempt;
 pub use classifier::{ByTrait, Classified, Classifier};
@@ -46,6 +52,8 @@ pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
 
 /// What a file that retries something wants in scope.
 pub mod prelude {
+    #[cfg(feature = "stream")]
+    pub use crate::stream::Reconnect as _;
     pub use crate::{Class, Classify, GaveUp, Jitter, Policy, RetryOperation as _, Run as _};
 }
 

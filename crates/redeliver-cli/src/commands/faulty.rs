@@ -15,7 +15,7 @@ use redeliver_policy::duration;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::output;
+use crate::{ending::told_to_end, output};
 
 /// Serve an API that fails on purpose: overload, hangs, resets, broken bodies, streams that drop
 #[derive(Args, Clone, Debug)]
@@ -146,24 +146,6 @@ fn end(run_for: Option<Duration>) -> io::Result<impl Future<Output = ()>> {
             None => told.await,
         }
     })
-}
-
-#[cfg(unix)]
-fn told_to_end() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-        }
-    })
-}
-
-#[cfg(not(unix))]
-fn told_to_end() -> io::Result<impl Future<Output = ()>> {
-    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }
 
 fn shown(record: &RequestRecord) -> String {

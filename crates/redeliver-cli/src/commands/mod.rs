@@ -3,6 +3,7 @@
 mod explain;
 mod faulty;
 mod simulate;
+mod watch;
 
 use clap::Subcommand;
 
@@ -13,6 +14,7 @@ pub(crate) enum Command {
     Explain(explain::Explain),
     Simulate(simulate::Simulate),
     Faulty(faulty::FaultyArgs),
+    Watch(Box<watch::WatchArgs>),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
@@ -20,6 +22,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Explain(explain) => explain.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Faulty(args) => wait_for(faulty::run(args)),
+        Command::Watch(args) => wait_for(watch::run(*args)),
     }
 }
 

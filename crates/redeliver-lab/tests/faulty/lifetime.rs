@@ -149,7 +149,9 @@ async fn leaving_a_stream_ends_it() {
     }
     drop(events);
     let url = format!("ws://{}/ws?every=1h&drop=clean", server.local_addr());
-    let (mut socket, _) = soon(tokio_tungstenite::connect_async(url)).await.unwrap();
+    let (mut socket, _) = soon(Box::pin(tokio_tungstenite::connect_async(url)))
+        .await
+        .unwrap();
     soon(socket.next()).await.unwrap().unwrap();
     drop(socket);
     for path in ["/sse", "/ws"] {

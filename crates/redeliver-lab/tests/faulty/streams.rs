@@ -25,7 +25,7 @@ enum Ended {
 async fn one_websocket(server: &FaultyServer, options: &str, items: &mut Vec<Value>) -> Ended {
     let after = items.last().map_or(0, |item| item["id"].as_u64().unwrap());
     let url = format!("ws://{}/ws?every=0&after={after}&{options}", server.local_addr());
-    let mut socket = match soon(connect_async(url)).await {
+    let mut socket = match soon(Box::pin(connect_async(url))).await {
         Ok((socket, _)) => socket,
         Err(Error::Http(response)) => {
             assert_eq!(response.status(), 503);
