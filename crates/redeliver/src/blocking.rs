@@ -1,6 +1,6 @@
 //! The blocking driver: the same session, another way to wait.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use redeliver_policy::{Conduct, StopReason};
 
@@ -8,7 +8,7 @@ use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
     nested::{self, Frame},
     progress::{Ended, Progress},
-    run::{report, surroundings},
+    run::{hold, report, surroundings},
 };
 
 impl<P: Plan, C, O, U> Retrier<'_, P, C, O, U> {
@@ -57,9 +57,8 @@ impl<P: Plan, C, O, U> Retrier<'_, P, C, O, U> {
             ..Frame::NONE
         };
         loop {
-            let timeout = session
-                .begin(clock::now(), entropy::draw())
-                .map_err(|reason: StopReason| progress.stop(reason, None, &classifier, &observer))?;
+            let timeout = begin(plan, &mut session, &observer, progress.attempts())
+                .map_err(|reason| progress.stop(reason, None, &classifier, &observer))?;
             let attempt = Attempt {
                 number: progress.begin(),
                 timeout,
@@ -79,5 +78,22 @@ impl<P: Plan, C, O, U> Retrier<'_, P, C, O, U> {
                 }
             }
         }
+    }
+}
+
+/// Waits until nothing holds the next attempt back, then begins it.
+fn begin(
+    plan: &impl Plan,
+    session: &mut impl Conduct,
+    observer: &impl Observer,
+    attempts: u32,
+) -> Result<Option<Duration>, StopReason> {
+    loop {
+        let wait = hold(plan, session)?;
+        if wait.is_zero() {
+            return session.begin(clock::now(), entropy::draw());
+        }
+        observer.on_hold(attempts.saturating_add(1), wait);
+        clock::block(wait);
     }
 }

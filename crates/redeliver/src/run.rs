@@ -82,6 +82,15 @@ pub(crate) fn surroundings(outer: Frame, budget: Option<&Arc<Budget>>) -> Outer<
     }
 }
 
+/// How long the next attempt is held back.
+pub(crate) fn hold(plan: &impl Plan, session: &impl Conduct) -> Result<Duration, StopReason> {
+    match plan.held_until() {
+        // Most plans hold nobody back, and need no clock to say so.
+        Moment::ZERO => Ok(Duration::ZERO),
+        until => session.hold(clock::now(), until, entropy::draw()),
+    }
+}
+
 /// What a call is driven with, borrowed for its length.
 struct Tools<'t, P, C, O> {
     plan: &'t P,
@@ -128,6 +137,12 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
             let outcome = match ended.take() {
                 Some(ended) => ended.map(Err),
                 None => {
+                    if let Err(reason) = self
+                        .held_back(&session, progress.attempts(), until.as_mut())
+                        .await
+                    {
+                        return Err(progress.stop(reason, None, self.classifier, self.observer));
+                    }
                     let timeout = match session.begin(clock::now(), entropy::draw()) {
                         Ok(timeout) => timeout,
                         Err(reason) => {
@@ -155,6 +170,25 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
             };
             if race(until.as_mut(), clock::sleep(wait)).await.is_none() {
                 return Err(self.cancelled(progress));
+            }
+        }
+    }
+
+    /// Waits for as long as the other side asked all its callers to stay away.
+    async fn held_back<U: Future<Output = ()>>(
+        &self,
+        session: &impl Conduct,
+        attempts: u32,
+        mut until: Pin<&mut U>,
+    ) -> Result<(), StopReason> {
+        loop {
+            let wait = hold(self.plan, session)?;
+            if wait.is_zero() {
+                return Ok(());
+            }
+            self.observer.on_hold(attempts.saturating_add(1), wait);
+            if race(until.as_mut(), clock::sleep(wait)).await.is_none() {
+                return Err(StopReason::Cancelled);
             }
         }
     }
