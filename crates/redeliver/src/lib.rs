@@ -26,6 +26,8 @@ mod classifier;
 pub mod clock;
 pub mod entropy;
 mod gave_up;
+#[cfg(feature = "http")]
+pub mod http;
 mod nested;
 mod observe;
 mod plan;
