@@ -1,5 +1,6 @@
 //! One file a command: its flags, and what it does.
 
+mod call;
 mod faulty;
 
 use clap::Subcommand;
@@ -8,11 +9,13 @@ use crate::exit::Exit;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Call(Box<call::CallArgs>),
     Faulty(faulty::FaultyArgs),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Call(args) => wait_for(call::run(*args)),
         Command::Faulty(args) => wait_for(faulty::run(args)),
     }
 }

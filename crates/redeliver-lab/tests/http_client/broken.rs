@@ -50,7 +50,7 @@ async fn nothing_lasts_longer_than_the_deadline() {
             .unwrap();
         let gave_up = client.get(&url(&server, target)).send().await.unwrap_err();
         assert_eq!(gave_up.reason, StopReason::Deadline, "{target}: {gave_up}");
-        assert!(gave_up.elapsed < ms(300), "{target}: {:?}", gave_up.elapsed);
+        assert!(gave_up.elapsed < ms(750), "{target}: {:?}", gave_up.elapsed);
     }
 }
 
