@@ -2,35 +2,13 @@
 
 use redeliver::StopReason;
 use redeliver::http::StatusCode;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
-use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-use crate::seen::{QUICK, client};
+use crate::seen::{QUICK, client, scripted};
 
-/// Redirects its first request and answers its second; the request lines it saw.
 async fn redirecting() -> (String, JoinHandle<Vec<String>>) {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}/here", listener.local_addr().unwrap());
-    let answers = ["307 Moved\r\nlocation: /there?token=hunter2", "200 OK"];
-    let seen = tokio::spawn(async move {
-        let mut lines = Vec::new();
-        for answer in answers {
-            let (stream, _) = listener.accept().await.unwrap();
-            let mut stream = BufReader::new(stream);
-            let mut line = String::new();
-            stream.read_line(&mut line).await.unwrap();
-            lines.push(line.trim_end().to_owned());
-            while line != "\r\n" {
-                line.clear();
-                stream.read_line(&mut line).await.unwrap();
-            }
-            let answer = format!("HTTP/1.1 {answer}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
-            stream.write_all(answer.as_bytes()).await.unwrap();
-        }
-        lines
-    });
-    (url, seen)
+    let redirect = "307 Moved\r\nlocation: /there?token=hunter2\r\ncontent-length: 0\r\n\r\n";
+    scripted([redirect, "200 OK\r\ncontent-length: 0\r\n\r\n"]).await
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use redeliver::http::{Client, RequestBuilder};
 use redeliver::{Policy, StopReason, clock};
 
-use crate::seen::{Log, QUICK, client, requests, start, url};
+use crate::seen::{Log, QUICK, client, requests, scripted, start, url};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -133,4 +133,35 @@ async fn sharing_can_be_switched_off() {
         .unwrap();
     told_to_stay_away(&client, &url(&server, "/throttle?retry_after=1")).await;
     client.get(&url(&server, "/ok")).send().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_hint_is_obeyed_though_the_body_after_it_never_comes() {
+    let hint = "503 Busy\r\nretry-after: 1\r\ncontent-length: 100\r\n\r\n";
+    for share in [true, false] {
+        let (target, _) = scripted([hint, "200 OK\r\ncontent-length: 0\r\n\r\n"]).await;
+        let client = Client::builder()
+            .policy(QUICK.attempt_timeout(Duration::from_millis(200)))
+            .share_retry_after(share)
+            .build()
+            .unwrap();
+        let log = Log::default();
+        let response = log.watch(client.get(&target)).send().await.unwrap();
+        assert_eq!(response.attempts, 2);
+        let seen = log.seen();
+        assert!(seen[0].cut);
+        // The hint came after the attempt began and before it was cut.
+        assert!(seen[1].began.since(seen[0].began) >= SECOND, "{seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_status_of_a_failure_counts_without_its_body() {
+    let (target, _) = scripted(["404 Not Found\r\ncontent-length: 100\r\n\r\nno such"]).await;
+    let gave_up = client(QUICK).get(&target).send().await.unwrap_err();
+    assert_eq!((gave_up.attempts, gave_up.reason), (1, StopReason::Permanent));
+    assert!(
+        gave_up.to_string().contains("404 Not Found: no such"),
+        "{gave_up}"
+    );
 }

@@ -6,6 +6,9 @@ use std::time::Duration;
 use redeliver::http::{Client, RequestBuilder};
 use redeliver::{Jitter, Moment, Policy};
 use redeliver_lab::faulty::{Faulty, FaultyConfig, FaultyServer};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
 
 /// Three attempts, a millisecond apart.
 pub(crate) const QUICK: Policy = Policy::fixed(Duration::from_millis(1))
@@ -70,4 +73,35 @@ impl Log {
             .map(|pair| (pair[1].began.since(pair[0].ended), pair[0].retry_after))
             .collect()
     }
+}
+
+/// A server that says word for word what it is told to, one connection an answer; the request lines it saw. Connections stay open
+/// until the last answer was given.
+pub(crate) async fn scripted<const N: usize>(
+    answers: [&'static str; N],
+) -> (String, JoinHandle<Vec<String>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/here", listener.local_addr().unwrap());
+    let seen = tokio::spawn(async move {
+        let (mut lines, mut open) = (Vec::new(), Vec::new());
+        for answer in answers {
+            let (stream, _) = listener.accept().await.unwrap();
+            let mut stream = BufReader::new(stream);
+            let mut line = String::new();
+            stream.read_line(&mut line).await.unwrap();
+            lines.push(line.trim_end().to_owned());
+            while line != "\r\n" {
+                line.clear();
+                stream.read_line(&mut line).await.unwrap();
+            }
+            let answer = format!(
+                "HTTP/1.1 {}",
+                answer.replacen("\r\n", "\r\nconnection: close\r\n", 1)
+            );
+            stream.write_all(answer.as_bytes()).await.unwrap();
+            open.push(stream);
+        }
+        lines
+    });
+    (url, seen)
 }

@@ -21,6 +21,8 @@ use crate::{Attempt, clock};
 
 /// As much of the body of a failure is kept as a person may want to read.
 const LARGEST_FAILURE: usize = 64 * 1024;
+/// The status says what a failure is; its body is not waited for longer than this.
+const LONGEST_FAILURE: Duration = Duration::from_secs(1);
 
 /// One attempt as it went, for those who want more than its end; see
 /// [`RequestBuilder::on_exchange`](super::RequestBuilder::on_exchange).
@@ -50,13 +52,18 @@ pub(crate) struct Call {
     pub(crate) place: Place,
     pub(crate) statuses: StatusTable,
     pub(crate) max_body: usize,
-    pub(crate) holds: Option<Arc<Holds>>,
+    pub(crate) holds: Arc<Holds>,
     pub(crate) began: Moment,
     pub(crate) watcher: Option<Watcher>,
 }
 
 impl Call {
-    pub(crate) fn new(shared: &Shared, draft: Draft, watcher: Option<Watcher>) -> Result<Self, Error> {
+    pub(crate) fn new(
+        shared: &Shared,
+        draft: Draft,
+        holds: Arc<Holds>,
+        watcher: Option<Watcher>,
+    ) -> Result<Self, Error> {
         let transports = shared
             .transports
             .as_ref()
@@ -74,7 +81,7 @@ impl Call {
             draft,
             statuses: shared.statuses,
             max_body: shared.max_body,
-            holds: shared.holds.clone(),
+            holds,
             began: clock::now(),
             watcher,
         })
@@ -103,8 +110,8 @@ impl Call {
             .flatten();
         watched.answered(status, retry_after);
         // Before the body, which may never come.
-        if let (Some(holds), Some(wait)) = (&self.holds, retry_after) {
-            holds.keep(&origin(answer.url()), clock::now(), wait);
+        if let Some(wait) = retry_after {
+            self.holds.keep(&origin(answer.url()), clock::now(), wait);
         }
         let success = status.is_success() || status == StatusCode::NOT_MODIFIED;
         let body = match success {
@@ -163,12 +170,15 @@ impl Call {
 /// A failure is a failure, however its body ends.
 async fn start_of_body(answer: &mut reqwest::Response, limit: usize) -> Bytes {
     let mut body = BytesMut::new();
-    while body.len() < limit
-        && let Ok(Some(chunk)) = answer.chunk().await
-    {
-        let room = limit - body.len();
-        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
-    }
+    let read = async {
+        while body.len() < limit
+            && let Ok(Some(chunk)) = answer.chunk().await
+        {
+            let room = limit - body.len();
+            body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        }
+    };
+    let _ = tokio::time::timeout(LONGEST_FAILURE, read).await;
     body.freeze()
 }
 

@@ -57,7 +57,7 @@ impl Holds {
 /// It owns what it needs: a borrow here would keep the whole call from being spawned.
 pub(crate) struct HeldPlan {
     pub(crate) pipeline: Arc<Pipeline>,
-    pub(crate) holds: Option<Arc<Holds>>,
+    pub(crate) holds: Arc<Holds>,
     pub(crate) origin: String,
 }
 
@@ -77,15 +77,16 @@ impl Plan for HeldPlan {
     }
 
     fn held_until(&self) -> Moment {
-        self.holds
-            .as_ref()
-            .map_or(Moment::ZERO, |holds| holds.until(&self.origin))
+        self.holds.until(&self.origin)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use redeliver_policy::{Jitter, Policy, StopReason};
+
     use super::*;
+    use crate::{Run as _, clock};
 
     fn at(millis: u64) -> Moment {
         Moment::from_millis(millis)
@@ -115,5 +116,45 @@ mod tests {
         // Those that are over make room before any that is not.
         holds.keep("late", at(10_000), Duration::from_secs(1));
         assert_eq!(holds.until.lock().unwrap().len(), 2);
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_hold_that_grows_while_it_is_waited_for_is_waited_for_to_its_end() {
+        const POLICY: Policy = Policy::fixed(Duration::from_secs(1)).jitter(Jitter::None);
+        let holds = Arc::new(Holds::default());
+        let plan = HeldPlan {
+            pipeline: Arc::new(Pipeline::new().retry(POLICY)),
+            holds: Arc::clone(&holds),
+            origin: "http://a:80".to_owned(),
+        };
+        let start = clock::now();
+        holds.keep("http://a:80", start, Duration::from_secs(5));
+        let call = plan
+            .retrier()
+            .run(async |attempt| Ok::<_, std::io::Error>((attempt.number, clock::now().since(start))));
+        let another = async {
+            clock::sleep(Duration::from_secs(3)).await;
+            holds.keep("http://a:80", clock::now(), Duration::from_secs(6));
+        };
+        let (result, ()) = tokio::join!(call, another);
+        let (attempt, began) = result.unwrap();
+        assert_eq!(attempt, 1);
+        assert!((9..10).contains(&began.as_secs()), "{began:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_is_held_back_can_be_ended() {
+        let holds = Arc::new(Holds::default());
+        holds.keep("http://a:80", clock::now(), Duration::from_secs(50));
+        let plan = HeldPlan {
+            pipeline: Arc::new(Pipeline::new().retry(Policy::STANDARD)),
+            holds,
+            origin: "http://a:80".to_owned(),
+        };
+        let retrier = plan.retrier().until(clock::sleep(Duration::from_secs(1)));
+        let gave_up = retrier
+            .run(async |_| Ok::<_, std::io::Error>(()))
+            .await
+            .unwrap_err();
+        assert_eq!((gave_up.attempts, gave_up.reason), (0, StopReason::Cancelled));
     }
 }

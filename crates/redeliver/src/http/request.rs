@@ -186,16 +186,18 @@ impl RequestBuilder {
         let shared = &*client.shared;
         let mut draft = draft.map_err(|problem| refused(Error::request(problem)))?;
         draft.add_key();
+        // Even a call on its own keeps to what it was told in an attempt that was cut.
+        let holds = shared.holds.clone().unwrap_or_default();
         let plan = HeldPlan {
             pipeline: Arc::clone(match draft.idempotent {
                 true => &shared.repeatable,
                 false => &shared.once,
             }),
-            holds: shared.holds.clone(),
+            holds: Arc::clone(&holds),
             origin: draft.target.origin.clone(),
         };
         let told = Observers([shared.observer.clone(), observer]);
-        let call = Arc::new(Call::new(shared, draft, watcher).map_err(refused)?);
+        let call = Arc::new(Call::new(shared, draft, holds, watcher).map_err(refused)?);
         let attempts = plan.retrier().observe(told);
         // On the heap: what is underneath is larger than a future should be.
         let attempts = attempts.run(move |attempt| {

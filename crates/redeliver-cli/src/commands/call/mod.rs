@@ -74,18 +74,18 @@ pub(crate) struct CallArgs {
 fn long_help() -> String {
     let mut help = String::from(
         "Examples:\n  redeliver call http://127.0.0.1:3000/fail-rate/40\n  \
-         redeliver call -X POST --idempotent -d '{\"amount\":5}' --preset interactive http://127.0.0.1:3000/payment/authorize\n  \
+         redeliver call -d '{\"amount\":5}' --idempotent http://127.0.0.1:3000/payment/authorize\n  \
          redeliver call --deadline 8s --attempt-timeout 1200ms --json http://127.0.0.1:3000/hang\n  \
-         redeliver call -X POST --idempotent --count 500 --concurrency 20 http://127.0.0.1:3000/payment/authorize\n\n\
-         A POST or PATCH without --idempotent is sent again only if it never left (a refused connection).\n\n\
+         redeliver call -X POST --idempotent --count 50 http://127.0.0.1:3000/payment/authorize\n\n\
+         A POST or PATCH without --idempotent is sent again only if it never left (a refused connection).\n\
+         Where neither --deadline nor --attempt-timeout is given, an attempt may take 30s.\n\n\
          Exit codes:\n    0  a success: 2xx or 304; with --count, all of them\n    \
          1  with --count, some calls failed; or the file cannot be written\n    2  the command makes no sense\n",
     );
-    for reason in StopReason::ALL {
-        help.push_str(&format!(
-            "  {:3}  gave up: {reason}\n",
-            Exit::GaveUp(reason).code()
-        ));
+    let mut ends = StopReason::ALL.map(|reason| (Exit::GaveUp(reason).code(), reason));
+    ends.sort_by_key(|(code, _)| *code);
+    for (code, reason) in ends {
+        help.push_str(&format!("  {code:3}  gave up: {reason}\n"));
     }
     help
 }

@@ -199,8 +199,11 @@ pub(crate) fn millis(duration: Duration) -> f64 {
     (duration.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// Whole milliseconds: nobody reads the rest.
+/// Whole milliseconds, or microseconds below one: nobody reads the rest.
 pub(crate) fn shown(duration: Duration) -> String {
-    let whole = Duration::from_millis(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX));
+    let whole = match u64::try_from(duration.as_millis()).unwrap_or(u64::MAX) {
+        0 => Duration::from_micros(u64::from(duration.subsec_micros())),
+        millis => Duration::from_millis(millis),
+    };
     display(whole).to_string()
 }
