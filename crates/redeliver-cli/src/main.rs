@@ -1,9 +1,12 @@
 //! The `redeliver` command.
 
+mod chart;
 mod commands;
 mod exit;
 mod output;
 mod policy_flags;
+mod readable;
+mod table;
 
 use std::process::ExitCode;
 
@@ -43,7 +46,13 @@ fn main() -> ExitCode {
 /// Help goes to standard output as it is; a mistake is one line that says what is allowed.
 fn refused(error: &clap::Error) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        output::text(&error.render().ansi().to_string());
+        let help = error.render();
+        let shown = if output::is_terminal() {
+            help.ansi().to_string()
+        } else {
+            help.to_string()
+        };
+        output::text(&shown);
         return Exit::Done.into();
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
@@ -51,10 +60,10 @@ fn refused(error: &clap::Error) -> ExitCode {
         return Exit::BadInput.into();
     }
     let rendered = error.render().to_string();
-    let lines = rendered
-        .lines()
-        .map(str::trim)
-        .take_while(|line| !line.is_empty());
-    output::note(&lines.collect::<Vec<_>>().join(" "));
+    let lines = || rendered.lines().map(str::trim);
+    let mistake: Vec<&str> = lines().take_while(|line| !line.is_empty()).collect();
+    let tip = lines().find_map(|line| line.strip_prefix("tip: "));
+    let tip = tip.map_or(String::new(), |tip| format!("; {tip}"));
+    output::note(&format!("{}{tip}", mistake.join(" ")));
     Exit::BadInput.into()
 }

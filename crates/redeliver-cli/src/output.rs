@@ -41,3 +41,11 @@ pub(crate) fn error(error: &anyhow::Error) {
 pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
+
+/// Where a long piece of work is, on a line of standard error that the next one replaces; nothing unless somebody looks.
+pub(crate) fn progress(text: &str) {
+    let mut stderr = io::stderr().lock();
+    if stderr.is_terminal() {
+        let _ = write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush());
+    }
+}

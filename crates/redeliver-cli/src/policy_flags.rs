@@ -1,5 +1,8 @@
 use std::{
-    fs,
+    fmt::Display,
+    fs::File,
+    io::Read,
+    ops::Range,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -10,8 +13,13 @@ use serde_json::{Map, Value, json};
 
 use crate::exit::BadInput;
 
+/// The longest policy file that is read; a policy has a dozen short lines.
+const MAX_FILE: u64 = 64 * 1024;
+/// A longer value of a policy file is not repeated in an error.
+const MAX_QUOTED: usize = 80;
+
 /// A retry policy: a preset or a file, and what the flags change of it.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Retry policy")]
 pub(crate) struct PolicyFlags {
     /// Start from this preset: interactive, standard, batch, reconnect, aws-standard, grpc or finagle [default: standard]
@@ -24,31 +32,31 @@ pub(crate) struct PolicyFlags {
     #[arg(long, value_name = "KIND", value_parser = ["fixed", "linear", "exponential", "fibonacci"])]
     pub(crate) backoff: Option<String>,
     /// The first wait, such as 200ms
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub(crate) base: Option<Duration>,
     /// The cap on the backoff, such as 30s
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub(crate) max: Option<Duration>,
     /// What each wait is multiplied by
-    #[arg(long, value_name = "FACTOR")]
+    #[arg(long, value_name = "FACTOR", value_parser = parse_multiplier, allow_hyphen_values = true)]
     pub(crate) multiplier: Option<f64>,
     /// The waits themselves, separated by commas; the last one repeats
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = duration::parse)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = duration::parse, allow_hyphen_values = true)]
     pub(crate) waits: Option<Vec<Duration>>,
     /// Attempts in all, the first included, or "unlimited"
-    #[arg(long, value_name = "N", value_parser = parse_attempts)]
+    #[arg(long, value_name = "N", value_parser = parse_attempts, allow_hyphen_values = true)]
     pub(crate) max_attempts: Option<MaxAttempts>,
     /// How waits are spread: none, full, equal, decorrelated, additive:F or proportional:F
     #[arg(long, value_name = "KIND[:F]")]
     pub(crate) jitter: Option<Jitter>,
     /// Time for the whole call, waits included
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub(crate) deadline: Option<Duration>,
     /// Time for each attempt
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub(crate) attempt_timeout: Option<Duration>,
     /// The longest Retry-After that is obeyed; a longer one ends the call
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     pub(crate) retry_after_max: Option<Duration>,
 }
 
@@ -67,7 +75,16 @@ impl PolicyFlags {
         let mut form = match (&self.policy, &self.preset) {
             (Some(path), _) => read(path)?,
             (None, Some(name)) => Map::from_iter([("preset".to_owned(), json!(name))]),
-            (None, None) => written(&default),
+            (None, None) => {
+                let mut form = written(&default);
+                // A base given alone may pass the default's cap, which then gives way as in a file.
+                if let (Some(base), None) = (self.base, self.max)
+                    && base > default.max_delay
+                {
+                    form.insert("max".to_owned(), shown(base));
+                }
+                form
+            }
         };
         self.overlay(&mut form);
         serde_json::from_value(Value::Object(form)).map_err(|error| BadInput(format!("policy: {error}")))
@@ -88,7 +105,6 @@ impl PolicyFlags {
                 form.remove("multiplier");
             }
         }
-        let shown = |value: Duration| json!(duration::display(value).to_string());
         let mut set = |field: &str, value: Option<Value>| {
             if let Some(value) = value {
                 form.insert(field.to_owned(), value);
@@ -119,7 +135,7 @@ impl PolicyFlags {
 fn written(policy: &Policy) -> Map<String, Value> {
     match serde_json::to_value(policy) {
         Ok(Value::Object(mut form)) => {
-            // A base or a multiplier given alone may pass the default's cap, which then gives way as in a file.
+            // What is fixed has no cap of its own that a growing backoff could take over.
             if matches!(policy.backoff, Backoff::Fixed { .. }) {
                 form.remove("max");
             }
@@ -129,32 +145,71 @@ fn written(policy: &Policy) -> Map<String, Value> {
     }
 }
 
+fn shown(value: Duration) -> Value {
+    json!(duration::display(value).to_string())
+}
+
 fn read(path: &Path) -> Result<Map<String, Value>, BadInput> {
-    let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| BadInput(format!("policy file {shown}: {error}")))?;
+    let refused = |reason: &dyn Display| BadInput(format!("policy file {}: {reason}", path.display()));
+    let mut text = String::new();
+    let file = File::open(path).map_err(|error| refused(&error))?;
+    file.take(MAX_FILE + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| refused(&error))?;
+    if text.len() as u64 > MAX_FILE {
+        return Err(refused(&format!(
+            "longer than the {MAX_FILE} bytes a policy may have"
+        )));
+    }
     let table: toml::Table = toml::from_str(&text).map_err(|error| at(&text, path, &error))?;
     // Checked as TOML first: its errors know the line.
     toml::from_str::<Policy>(&text).map_err(|error| at(&text, path, &error))?;
     match serde_json::to_value(table) {
         Ok(Value::Object(form)) => Ok(form),
-        _ => Err(BadInput(format!(
-            "policy file {shown}: must be a table of fields, such as base = \"200ms\""
-        ))),
+        _ => Err(refused(&"must be a table of fields, such as base = \"200ms\"")),
     }
 }
 
+/// The error with the line it is on, and what that line says unless the error tells it.
 fn at(text: &str, path: &Path, error: &toml::de::Error) -> BadInput {
-    let line = error.span().map_or(1, |span| {
-        text[..span.start.min(text.len())].lines().count().max(1)
-    });
+    let message = error.message().replace('\n', " ");
+    let whole = |span: &Range<usize>| span.start == 0 && span.end >= text.trim_end().len();
+    let line = match error.span() {
+        Some(span) if !whole(&span) => {
+            let before = text.get(..span.start).unwrap_or_default();
+            Some(before.matches('\n').count())
+        }
+        // A rule about several fields is broken by the whole of the file; the message starts with the field it blames.
+        _ => {
+            let blamed = message.split([' ', ':']).next();
+            text.lines()
+                .position(|line| field_of(line).map(|(field, _)| field) == blamed)
+        }
+    };
+    let place = line.map_or(String::new(), |line| format!(":{}", line + 1));
+    let said = line.and_then(|line| text.lines().nth(line)).unwrap_or_default();
+    let context = match field_of(said) {
+        Some((field, _)) if message.contains(field) => String::new(),
+        Some((field, value)) if message.starts_with(value) => format!("{field} = "),
+        Some((field, value)) if value.len() <= MAX_QUOTED => format!("{field} = {value}: "),
+        Some((field, _)) => format!("{field}: "),
+        None => String::new(),
+    };
     BadInput(format!(
-        "policy file {}:{line}: {}",
-        path.display(),
-        error.message().replace('\n', " ")
+        "policy file {}{place}: {context}{message}",
+        path.display()
     ))
 }
 
-fn parse_preset(name: &str) -> Result<String, String> {
+/// The field that a line sets, and the value as it is written.
+fn field_of(line: &str) -> Option<(&str, &str)> {
+    let (field, value) = line.split_once('=')?;
+    let field = field.trim();
+    let named = !field.is_empty() && field.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    named.then_some((field, value.trim()))
+}
+
+pub(crate) fn parse_preset(name: &str) -> Result<String, String> {
     if Policy::preset(name).is_some() {
         return Ok(name.to_owned());
     }
@@ -169,5 +224,13 @@ fn parse_attempts(text: &str) -> Result<MaxAttempts, String> {
             Ok(most) if most >= 1 => Ok(MaxAttempts(Some(most))),
             _ => Err("must be a whole number from 1 to 4294967295, or unlimited".to_owned()),
         },
+    }
+}
+
+/// Checked here because JSON, through which flags and files meet, has no way to write NaN or infinity and would drop them.
+fn parse_multiplier(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(factor) if (1.0..=1_000.0).contains(&factor) => Ok(factor),
+        _ => Err("must be a number from 1 to 1000".to_owned()),
     }
 }

@@ -1,3 +1,9 @@
-//! The laboratory: where redeliver is proved, and where anyone can break things on purpose.
+//! Proves redeliver: simulators that run thousands of clients in virtual time, and a server that fails on purpose.
 
+mod deviate;
 pub mod faulty;
+pub mod fleet;
+pub mod occ;
+mod range;
+
+pub use range::OutOfRange;

@@ -148,8 +148,9 @@ fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     // `>=` is false for NaN: a policy nobody validated still waits its base.
     let multiplier = if multiplier >= 1.0 { multiplier } else { 1.0 };
     let grown = base as f64 * power(multiplier, retry, cap as f64);
+    // To the nearest nanosecond: cutting off would make 1.1 s of a product that is a hair below it 1.099999999 s.
     // A float-to-integer cast saturates, so infinity becomes u64::MAX and then the cap.
-    (grown as u64).min(cap)
+    ((grown + 0.5) as u64).min(cap)
 }
 
 /// `multiplier` to the power of `exponent` by squaring, giving up early once past `enough` (core has no `powi`).

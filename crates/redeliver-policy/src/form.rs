@@ -6,9 +6,12 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
-use core::time::Duration;
+use core::{fmt, time::Duration};
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{self, Error as _, Visitor},
+};
 
 use crate::{Backoff, Jitter, MAX_LISTED_WAITS, PRESETS, Policy, WaitList, duration};
 
@@ -38,10 +41,23 @@ struct Text(Duration);
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        duration::parse(&text)
-            .map(Self)
-            .map_err(|error| D::Error::custom(format!("{text:?}: {error}")))
+        deserializer.deserialize_str(TextVisitor)
+    }
+}
+
+struct TextVisitor;
+
+impl Visitor<'_> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a duration in quotes, such as \"200ms\"")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Text, E> {
+        duration::parse(text)
+            .map(Text)
+            .map_err(|error| E::custom(format!("{text:?}: {error}")))
     }
 }
 
@@ -52,7 +68,10 @@ impl Serialize for Text {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "must be a whole number from 1 to 4294967295, or \"unlimited\""
+)]
 enum Attempts {
     Limited(u32),
     Word(String),
@@ -76,7 +95,7 @@ impl Form<'_> {
             Some(Attempts::Word(word)) if word == "unlimited" => policy.max_attempts = None,
             Some(Attempts::Word(word)) => {
                 return Err(format!(
-                    "max_attempts = {word:?}: must be a number from 1, or \"unlimited\""
+                    "max_attempts = {word:?}: must be a whole number from 1 to 4294967295, or \"unlimited\""
                 ));
             }
         }

@@ -73,9 +73,10 @@ impl Jitter {
     }
 }
 
-/// `factor` of `wait`; a negative or NaN factor is none of it, as the cast saturates.
+/// `factor` of `wait`, to the nearest nanosecond: 0.29 of 100 ms is 29 ms, where cutting off gives 28.999999 ms.
+/// A negative or NaN factor is none of it, as the cast saturates.
 pub(crate) fn share(wait: u64, factor: f64) -> u64 {
-    (wait as f64 * factor) as u64
+    (wait as f64 * factor + 0.5) as u64
 }
 
 impl fmt::Display for Jitter {
@@ -147,6 +148,23 @@ mod tests {
             u64::MAX
         );
         assert_eq!(Bounds { low: 5, high: 5 }.draw(u64::MAX / 3), 5);
+    }
+
+    #[test]
+    fn a_share_is_the_one_a_person_would_compute() {
+        for percent in 1..=1_000u64 {
+            let factor = percent as f64 / 100.0;
+            for millis in [100, 800, 1_000, 30_000, 300_000] {
+                assert_eq!(
+                    share(millis * 1_000_000, factor),
+                    millis * percent * 10_000,
+                    "{factor} of {millis} ms"
+                );
+            }
+        }
+        for nonsense in [-0.1, f64::NAN, f64::NEG_INFINITY] {
+            assert_eq!(share(1_000, nonsense), 0);
+        }
     }
 
     #[test]

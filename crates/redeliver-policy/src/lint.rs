@@ -66,12 +66,15 @@ impl Policy {
 
     fn lint_past_deadline(&self) -> Option<Lint> {
         let deadline = self.deadline?;
+        // Without a limit on attempts, to run into the deadline is what was asked for.
+        let retries = self.max_attempts?.saturating_sub(1);
         let waits = self.forecast(HORIZON);
         let worst = waits.last()?.total_longest;
+        let bound = if retries > HORIZON { "more than " } else { "" };
         let cut = waits.iter().find(|wait| wait.total_longest >= deadline)?;
         lint(worst >= deadline, "past_deadline", || {
             format!(
-                "the waits alone can take {}, past the deadline of {}: retry {} and later may never happen",
+                "the waits alone can take {bound}{}, past the deadline of {}: retry {} and later may never happen",
                 display(worst),
                 display(deadline),
                 cut.retry
@@ -193,6 +196,15 @@ mod tests {
                     .retry_after_max(ms(900))
             ),
             ["past_deadline"]
+        );
+        assert_eq!(
+            rules(
+                sound
+                    .unlimited_attempts()
+                    .deadline(ms(9_000))
+                    .attempt_timeout(ms(100))
+            ),
+            [""; 0]
         );
         assert_eq!(rules(sound.deadline(ms(9_000))), ["no_attempt_timeout"]);
         assert_eq!(

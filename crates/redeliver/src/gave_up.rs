@@ -1,11 +1,26 @@
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, fmt, ops::Deref, time::Duration};
 
 use redeliver_policy::{Class, Classify, StopReason, duration::display};
 
-/// Why there is no value: how often it was tried, for how long, why no longer, and the last real error.
+/// Why there is no value: the [`Ending`] of the call, whose fields can be read as this one's.
+///
+/// ```
+/// use redeliver::{StopReason, prelude::*};
+///
+/// let gave_up = Policy::STANDARD.run_blocking(|_| Err::<(), _>("invalid card".to_owned())).unwrap_err();
+/// assert_eq!((gave_up.attempts, gave_up.reason), (1, StopReason::Permanent));
+/// assert_eq!(gave_up.into_error().as_deref(), Some("invalid card"));
+/// ```
+///
+/// It is one pointer wide, because it is part of the result of every call, also of those that work: returned by value it made a first try that
+/// works three times as slow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GaveUp<E>(Box<Ending<E>>);
+
+/// How often it was tried, for how long, why no longer, and the last real error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct GaveUp<E> {
+pub struct Ending<E> {
     /// Attempts that were made.
     pub attempts: u32,
     /// Time since the first attempt began; since it failed where neither a deadline nor a timeout asked for the clock before,
@@ -20,29 +35,47 @@ pub struct GaveUp<E> {
 }
 
 impl<E> GaveUp<E> {
+    pub(crate) fn new(ending: Ending<E>) -> Self {
+        Self(Box::new(ending))
+    }
+
     /// The last error, if the operation returned one.
     #[must_use]
     pub fn into_error(self) -> Option<E> {
-        self.last_error
+        self.0.last_error
+    }
+
+    /// All that is known, by value.
+    #[must_use]
+    pub fn into_ending(self) -> Ending<E> {
+        *self.0
     }
 
     /// The same end with another kind of error.
     #[must_use]
     pub fn map<F>(self, convert: impl FnOnce(E) -> F) -> GaveUp<F> {
-        let Self {
+        let Ending {
             attempts,
             elapsed,
             reason,
             last_error,
             timed_out,
-        } = self;
-        GaveUp {
+        } = *self.0;
+        GaveUp::new(Ending {
             attempts,
             elapsed,
             reason,
             last_error: last_error.map(convert),
             timed_out,
-        }
+        })
+    }
+}
+
+impl<E> Deref for GaveUp<E> {
+    type Target = Ending<E>;
+
+    fn deref(&self) -> &Ending<E> {
+        &self.0
     }
 }
 
@@ -89,23 +122,24 @@ mod tests {
 
     #[test]
     fn reads_as_one_sentence() {
-        let gave_up = GaveUp {
+        let ending = Ending {
             attempts: 3,
             elapsed: Duration::from_micros(1_250_400),
             reason: StopReason::Attempts,
             last_error: Some("503 Service Unavailable"),
             timed_out: false,
         };
+        let gave_up = GaveUp::new(ending.clone());
         assert_eq!(
             gave_up.to_string(),
             "gave up after 3 attempts in 1s 250ms: out of attempts; last error: 503 Service Unavailable"
         );
-        let timed_out = GaveUp {
+        let timed_out = GaveUp::new(Ending {
             attempts: 1,
             timed_out: true,
             last_error: None,
-            ..gave_up
-        };
+            ..ending
+        });
         assert_eq!(
             timed_out.to_string(),
             "gave up after 1 attempt in 1s 250ms: out of attempts; the last attempt timed out"

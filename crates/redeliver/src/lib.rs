@@ -24,6 +24,7 @@ mod attempt;
 mod blocking;
 mod classifier;
 pub mod clock;
+mod drive;
 pub mod entropy;
 mod gave_up;
 #[cfg(feature = "http")]
@@ -39,13 +40,18 @@ mod ways;
 
 pub use attempt::Attempt;
 pub use classifier::{ByTrait, Classified, Classifier};
-pub use gave_up::GaveUp;
+pub use gave_up::{Ending, GaveUp};
 pub use observe::{Both, Observer, RetryEvent, StopEvent, Traced};
 pub use plan::Plan;
-pub use retrier::Retrier;
+pub use retrier::{Retrier, Until};
 pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
 
 /// What a file that retries something wants in scope.
 pub mod prelude {
     pub use crate::{Class, Classify, GaveUp, Jitter, Policy, RetryOperation as _, Run as _};
 }
+
+/// The README's examples are compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

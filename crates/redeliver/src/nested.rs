@@ -11,14 +11,12 @@ use std::{
 use pin_project_lite::pin_project;
 use redeliver_policy::{Budget, Moment};
 
-/// What an inner loop can see of the outer, and what it leaves behind for it.
+/// What an inner loop can see of the outer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) deadline: Moment,
     /// Whether the budget beside this frame is the outer loop's.
     pub(crate) has_budget: bool,
-    /// The last inner loop retried and gave up.
-    pub(crate) inner_gave_up: bool,
 }
 
 impl Frame {
@@ -26,21 +24,13 @@ impl Frame {
     pub(crate) const NONE: Self = Self {
         deadline: Moment::FAR_FUTURE,
         has_budget: false,
-        inner_gave_up: false,
     };
-
-    /// The frame of an attempt that adds no limit of its own.
-    #[inline]
-    pub(crate) const fn inside(outer: Self) -> Self {
-        Self {
-            inner_gave_up: false,
-            ..outer
-        }
-    }
 }
 
 thread_local! {
     static FRAME: Cell<Frame> = const { Cell::new(Frame::NONE) };
+    /// How often a loop has given up on this thread. Whoever polls an attempt compares before and after: a first try that works costs a load.
+    static GIVE_UPS: Cell<u32> = const { Cell::new(0) };
     /// Apart from the frame, because a value that must be dropped makes every access dearer.
     static BUDGET: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
@@ -49,6 +39,12 @@ thread_local! {
 #[inline]
 pub(crate) fn current() -> Frame {
     FRAME.get()
+}
+
+/// Whether a loop outside of this one has a deadline.
+#[inline]
+pub(crate) fn has_deadline() -> bool {
+    FRAME.with(|frame| frame.get().deadline < Moment::FAR_FUTURE)
 }
 
 /// The budget that goes with the current frame.
@@ -60,14 +56,9 @@ pub(crate) fn current_budget(frame: Frame) -> Option<Arc<Budget>> {
     }
 }
 
-/// Tells the loop outside, if there is one, how this one ended.
-#[inline]
-pub(crate) fn report(gave_up_after_retrying: bool) {
-    let frame = FRAME.get();
-    FRAME.set(Frame {
-        inner_gave_up: gave_up_after_retrying,
-        ..frame
-    });
+/// Tells the loops outside, if there are any, that this one has retried and given up.
+pub(crate) fn gave_up() {
+    GIVE_UPS.set(GIVE_UPS.get().wrapping_add(1));
 }
 
 /// Puts a frame in place, and the one before back, even when the attempt panics.
@@ -77,7 +68,6 @@ struct Entered {
 }
 
 impl Entered {
-    #[inline]
     fn new(frame: Frame, budget: Option<&Arc<Budget>>) -> Self {
         let budget_before = budget.map(|budget| BUDGET.replace(Some(Arc::clone(budget))));
         Self {
@@ -88,7 +78,6 @@ impl Entered {
 }
 
 impl Drop for Entered {
-    #[inline]
     fn drop(&mut self) {
         FRAME.set(self.before);
         if let Some(before) = self.budget_before.take() {
@@ -97,15 +86,51 @@ impl Drop for Entered {
     }
 }
 
-/// Runs a blocking attempt inside a frame; the frame as the attempt left it comes back.
-pub(crate) fn enter<T>(
-    frame: Frame,
-    budget: Option<&Arc<Budget>>,
-    attempt: impl FnOnce() -> T,
-) -> (T, Frame) {
+/// Runs a blocking attempt inside a frame, and says whether a loop inside it gave up.
+pub(crate) fn enter<T>(frame: Frame, budget: Option<&Arc<Budget>>, attempt: impl FnOnce() -> T) -> (T, bool) {
     let _entered = Entered::new(frame, budget);
+    let before = GIVE_UPS.get();
     let value = attempt();
-    (value, FRAME.get())
+    (value, GIVE_UPS.get() != before)
+}
+
+pin_project! {
+    /// An attempt that is listened to: whether a loop inside it gave up comes back with its error.
+    pub(crate) struct Heard<F> {
+        #[pin]
+        attempt: F,
+        inner_gave_up: bool,
+    }
+}
+
+impl<F> Heard<F> {
+    #[inline]
+    pub(crate) fn new(attempt: F) -> Self {
+        Self {
+            attempt,
+            inner_gave_up: false,
+        }
+    }
+}
+
+impl<T, E, F: Future<Output = Result<T, E>>> Future for Heard<F> {
+    type Output = Result<T, (E, bool)>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
+        let before = GIVE_UPS.get();
+        match this.attempt.poll(context) {
+            Poll::Ready(Ok(value)) => Poll::Ready(Ok(value)),
+            Poll::Ready(Err(error)) => {
+                Poll::Ready(Err((error, *this.inner_gave_up || GIVE_UPS.get() != before)))
+            }
+            Poll::Pending => {
+                *this.inner_gave_up |= GIVE_UPS.get() != before;
+                Poll::Pending
+            }
+        }
+    }
 }
 
 pin_project! {
@@ -119,7 +144,6 @@ pin_project! {
 }
 
 impl<'a, F> Scoped<'a, F> {
-    #[inline]
     pub(crate) fn new(attempt: F, frame: Frame, budget: Option<&'a Arc<Budget>>) -> Self {
         Self {
             attempt,
@@ -130,18 +154,11 @@ impl<'a, F> Scoped<'a, F> {
 }
 
 impl<F: Future> Future for Scoped<'_, F> {
-    type Output = (F::Output, Frame);
+    type Output = F::Output;
 
-    #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let entered = Entered::new(*this.frame, *this.budget);
-        let poll = this.attempt.poll(context);
-        *this.frame = FRAME.get();
-        drop(entered);
-        match poll {
-            Poll::Ready(output) => Poll::Ready((output, *this.frame)),
-            Poll::Pending => Poll::Pending,
-        }
+        let _entered = Entered::new(*this.frame, *this.budget);
+        this.attempt.poll(context)
     }
 }

@@ -2,12 +2,12 @@ use std::{fmt, time::Duration};
 
 use redeliver_policy::{Conduct, Decision, Failure, Moment, StopReason, duration::display};
 
-use crate::{Classifier, GaveUp, Observer, RetryEvent, StopEvent, clock, entropy, nested::Frame};
+use crate::{Classifier, Ending, GaveUp, Observer, RetryEvent, StopEvent, clock, entropy};
 
 /// How an attempt ended without a value.
 pub(crate) enum Ended<E> {
-    /// With an error of its own, and perhaps after an inner loop had given up.
-    Failed(E, Frame),
+    /// With an error of its own, and perhaps after a loop inside it had given up.
+    Failed(E, bool),
     /// By its timeout.
     TimedOut(Duration),
 }
@@ -41,6 +41,13 @@ impl<E: fmt::Display> Progress<E> {
         self.attempts
     }
 
+    /// The last attempt succeeded.
+    pub(crate) fn recovered(&self, observer: &impl Observer) {
+        if self.attempts > 1 {
+            observer.on_recovery(self.attempts);
+        }
+    }
+
     /// The attempt ended without a value: the wait before the next, or the end.
     pub(crate) fn settle(
         &mut self,
@@ -52,10 +59,10 @@ impl<E: fmt::Display> Progress<E> {
         let now = clock::now();
         self.started.get_or_insert(now);
         let (failure, nested, timeout) = match ended {
-            Ended::Failed(error, frame) => {
+            Ended::Failed(error, inner_gave_up) => {
                 let failure = Failure::from(classifier.class(&error));
                 self.last_error = Some(error);
-                (failure, frame.inner_gave_up, None)
+                (failure, inner_gave_up, None)
             }
             Ended::TimedOut(after) => (Failure::TIMED_OUT, false, Some(after)),
         };
@@ -102,7 +109,7 @@ impl<E: fmt::Display> Progress<E> {
                 error,
             });
         });
-        GaveUp {
+        GaveUp::new(Ending {
             attempts,
             elapsed: self
                 .started
@@ -110,7 +117,7 @@ impl<E: fmt::Display> Progress<E> {
             reason,
             last_error: self.last_error.take(),
             timed_out: self.timed_out,
-        }
+        })
     }
 
     /// Tells the kind and the text of how the last attempt ended.
@@ -121,10 +128,12 @@ impl<E: fmt::Display> Progress<E> {
         tell: impl FnOnce(&str, &dyn fmt::Display),
     ) {
         match (timeout, &self.last_error) {
-            (Some(timeout), _) => tell(
-                "Timeout",
-                &format_args!("the attempt took longer than {}", display(timeout)),
-            ),
+            (Some(timeout), _) => {
+                tell(
+                    "Timeout",
+                    &format_args!("the attempt took longer than {}", display(timeout)),
+                );
+            }
             (None, Some(error)) => tell(classifier.kind(error), error),
             (None, None) => tell("", &"no attempt was made"),
         }

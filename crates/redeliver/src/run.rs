@@ -1,23 +1,18 @@
-//! The async driver: it waits, polls and measures; the session decides.
+//! The async entry points: a first try at no cost, then the driver.
 
 use std::{
     fmt,
     pin::{Pin, pin},
-    sync::Arc,
-    task::Poll,
-    time::Duration,
+    task::{Context, Poll},
 };
-
-use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
 
 use crate::{
-    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
-    nested::{self, Frame, Scoped},
-    progress::{Ended, Progress},
-    testing,
+    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, Until,
+    drive::First,
+    nested::{self, Heard},
 };
 
-impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
+impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
     /// Runs the operation until it succeeds or the plan gives up.
     ///
     /// Dropping the future ends it at once. A first try that works reads no clock, draws no random number and allocates
@@ -31,205 +26,63 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
         F: AsyncFnMut(Attempt) -> Result<T, E>,
         E: fmt::Display,
         C: Classifier<E>,
-        O: Observer,
     {
-        let outer = nested::current();
-        let Self {
-            plan,
-            classifier,
-            observer,
-            until,
-        } = self;
-        let mut until = pin!(until);
-        let mut first = None;
-        if !plan.needs_clock() && outer.deadline == Moment::FAR_FUTURE {
+        let first = if self.plan.needs_clock() || nested::has_deadline() {
+            None
+        } else {
             // The session of such a plan has nothing to say about a first try, so there is none yet.
-            let attempt = Scoped::new(operation(Attempt::FIRST), Frame::inside(outer), None);
-            match race(until.as_mut(), attempt).await {
-                Some((Ok(value), _)) => return Ok(value),
-                Some((Err(error), frame)) => first = Some(Some((error, frame))),
-                None => first = Some(None),
+            match Heard::new(operation(Attempt::FIRST)).await {
+                Ok(value) => return Ok(value),
+                Err(failed) => Some(failed),
             }
-        }
-        let tools = Tools {
-            plan,
-            classifier: &classifier,
-            observer: &observer,
         };
-        let result = tools.drive(outer, &mut operation, first, until).await;
-        report(&result);
-        result
+        self.go_on(&mut operation, first).await
     }
-}
 
-/// Tells a loop outside of this one whether its own retry would be a retry of retries.
-pub(crate) fn report<T, E>(result: &Result<T, GaveUp<E>>) {
-    let exhausted = |reason| {
-        !matches!(
-            reason,
-            StopReason::Permanent | StopReason::UnknownOutcome | StopReason::Cancelled
-        )
-    };
-    nested::report(result.as_ref().is_err_and(|gave_up| exhausted(gave_up.reason)));
-}
-
-/// What surrounds a call, as its session sees it.
-pub(crate) fn surroundings(outer: Frame, budget: Option<&Arc<Budget>>) -> Outer<'_> {
-    Outer {
-        deadline: outer.deadline,
-        budget: budget.map(Arc::as_ref),
-        max_attempts: testing::max_attempts(),
-    }
-}
-
-/// How long the next attempt is held back.
-pub(crate) fn hold(plan: &impl Plan, session: &impl Conduct) -> Result<Duration, StopReason> {
-    match plan.held_until() {
-        // Most plans hold nobody back, and need no clock to say so.
-        Moment::ZERO => Ok(Duration::ZERO),
-        until => session.hold(clock::now(), until, entropy::draw()),
-    }
-}
-
-/// What a call is driven with, borrowed for its length.
-struct Tools<'t, P, C, O> {
-    plan: &'t P,
-    classifier: &'t C,
-    observer: &'t O,
-}
-
-/// How the first try ended without a session: with an error, or cut short by the caller.
-type First<E> = Option<Option<(E, Frame)>>;
-
-impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
-    async fn drive<T, E, F, U>(
+    /// All but a first try that works. On the heap and out of line: kept in place, it made such a first try twice as slow.
+    #[cold]
+    #[inline(never)]
+    fn go_on<T, E, F>(
         &self,
-        outer: Frame,
         operation: &mut F,
         first: First<E>,
-        mut until: Pin<&mut U>,
-    ) -> Result<T, GaveUp<E>>
+    ) -> Apart<impl Future<Output = Result<T, GaveUp<E>>>>
     where
         F: AsyncFnMut(Attempt) -> Result<T, E>,
         E: fmt::Display,
         C: Classifier<E>,
-        U: Future<Output = ()>,
     {
-        let outer_budget = nested::current_budget(outer);
-        let started = clock::now();
-        let mut session = self
-            .plan
-            .start(started, surroundings(outer, outer_budget.as_ref()));
-        let mut progress = Progress::new(first.is_none().then_some(started));
-        let frame = Frame {
-            deadline: session.deadline(),
-            has_budget: self.frame_has_budget(outer),
-            ..Frame::NONE
-        };
-        let mut ended = match first {
-            None => None,
-            Some(first) => {
-                progress.begin();
-                Some(first.map(|(error, frame)| Ended::Failed(error, frame)))
-            }
-        };
-        loop {
-            let outcome = match ended.take() {
-                Some(ended) => ended.map(Err),
-                None => {
-                    if let Err(reason) = self
-                        .held_back(&session, progress.attempts(), until.as_mut())
-                        .await
-                    {
-                        return Err(progress.stop(reason, None, self.classifier, self.observer));
-                    }
-                    let timeout = match session.begin(clock::now(), entropy::draw()) {
-                        Ok(timeout) => timeout,
-                        Err(reason) => {
-                            return Err(progress.stop(reason, None, self.classifier, self.observer));
-                        }
-                    };
-                    let attempt = operation(Attempt {
-                        number: progress.begin(),
-                        timeout,
-                    });
-                    let attempt = limited(Scoped::new(attempt, frame, self.plan.shared_budget()), timeout);
-                    race(until.as_mut(), attempt).await
-                }
-            };
-            let wait = match outcome {
-                Some(Ok(value)) => {
-                    session.on_success(clock::now());
-                    if progress.attempts() > 1 {
-                        self.observer.on_recovery(progress.attempts());
-                    }
-                    return Ok(value);
-                }
-                Some(Err(ended)) => progress.settle(ended, &mut session, self.classifier, self.observer)?,
-                None => return Err(self.cancelled(progress)),
-            };
-            if race(until.as_mut(), clock::sleep(wait)).await.is_none() {
-                return Err(self.cancelled(progress));
-            }
-        }
+        Apart(Box::pin(async move {
+            self.drive(operation, first, pin!(std::future::pending())).await
+        }))
     }
+}
 
-    /// Waits for as long as the other side asked all its callers to stay away.
-    async fn held_back<U: Future<Output = ()>>(
-        &self,
-        session: &impl Conduct,
-        attempts: u32,
-        mut until: Pin<&mut U>,
-    ) -> Result<(), StopReason> {
-        loop {
-            let wait = hold(self.plan, session)?;
-            if wait.is_zero() {
-                return Ok(());
-            }
-            self.observer.on_hold(attempts.saturating_add(1), wait);
-            if race(until.as_mut(), clock::sleep(wait)).await.is_none() {
-                return Err(StopReason::Cancelled);
-            }
-        }
-    }
-
-    fn frame_has_budget(&self, outer: Frame) -> bool {
-        outer.has_budget || self.plan.shared_budget().is_some()
-    }
-
-    fn cancelled<E: fmt::Display>(&self, mut progress: Progress<E>) -> GaveUp<E>
+impl<P: Plan, C, O: Observer, U: Future<Output = ()>> Until<'_, P, C, O, U> {
+    /// Runs the operation until it succeeds, the plan gives up, or the future is ready.
+    ///
+    /// # Errors
+    /// [`GaveUp`], with the last real error and the reason.
+    pub async fn run<T, E, F>(self, mut operation: F) -> Result<T, GaveUp<E>>
     where
+        F: AsyncFnMut(Attempt) -> Result<T, E>,
+        E: fmt::Display,
         C: Classifier<E>,
     {
-        progress.stop(StopReason::Cancelled, None, self.classifier, self.observer)
+        let Self { retrier, until } = self;
+        retrier.drive(&mut operation, None, pin!(until)).await
     }
 }
 
-/// Runs an attempt within its time.
-async fn limited<T, E>(
-    attempt: impl Future<Output = (Result<T, E>, Frame)>,
-    timeout: Option<Duration>,
-) -> Result<T, Ended<E>> {
-    let (result, frame) = match timeout {
-        None => attempt.await,
-        Some(timeout) => match tokio::time::timeout(timeout, attempt).await {
-            Ok(ended) => ended,
-            Err(_) => return Err(Ended::TimedOut(timeout)),
-        },
-    };
-    result.map_err(|error| Ended::Failed(error, frame))
-}
+/// A future on the heap that is also polled out of line.
+struct Apart<F>(Pin<Box<F>>);
 
-/// The future's value, or `None` if the caller wanted the end first.
-#[inline]
-async fn race<T>(
-    mut until: Pin<&mut impl Future<Output = ()>>,
-    future: impl Future<Output = T>,
-) -> Option<T> {
-    let mut future = pin!(future);
-    std::future::poll_fn(move |context| match until.as_mut().poll(context) {
-        Poll::Ready(()) => Poll::Ready(None),
-        Poll::Pending => future.as_mut().poll(context).map(Some),
-    })
-    .await
+impl<F: Future> Future for Apart<F> {
+    type Output = F::Output;
+
+    #[cold]
+    #[inline(never)]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.0.as_mut().poll(context)
+    }
 }

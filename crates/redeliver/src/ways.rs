@@ -4,7 +4,7 @@ use std::{cell::Cell, fmt, rc::Rc};
 
 use redeliver_policy::{Class, Classify, Conduct, Decision, Failure, StopReason};
 
-use crate::{Attempt, ByTrait, GaveUp, Plan, Retrier, Traced, clock, entropy, nested, run::surroundings};
+use crate::{Attempt, ByTrait, GaveUp, Plan, Retrier, Traced, clock, drive::surroundings, entropy, nested};
 
 /// `run`, `run_blocking` and `attempts` on a [`Policy`](crate::Policy) or a [`Pipeline`](crate::Pipeline).
 pub trait Run: Plan + Sized {

@@ -1,7 +1,9 @@
 //! One file a command: its flags, and what it does.
 
 mod call;
+mod explain;
 mod faulty;
+mod simulate;
 
 use clap::Subcommand;
 
@@ -10,12 +12,16 @@ use crate::exit::Exit;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Call(Box<call::CallArgs>),
+    Explain(explain::Explain),
+    Simulate(simulate::Simulate),
     Faulty(faulty::FaultyArgs),
 }
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Call(args) => wait_for(call::run(*args)),
+        Command::Explain(explain) => explain.run(),
+        Command::Simulate(simulate) => simulate.run(),
         Command::Faulty(args) => wait_for(faulty::run(args)),
     }
 }

@@ -7,7 +7,7 @@ use core::{fmt, time::Duration};
 
 pub use run::PipelineRun;
 
-use crate::{Breaker, Budget, Policy, duration::display};
+use crate::{Backoff, Breaker, Budget, Policy, duration::display};
 
 /// One layer of a [`Pipeline`].
 #[derive(Clone, Debug)]
@@ -179,10 +179,31 @@ impl fmt::Display for Pipeline {
     }
 }
 
+impl Policy {
+    /// Everything that decides the waits, but not what goes without saying: doubling, and a step as long as the base.
+    fn fmt_backoff(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let base = self.backoff.base();
+        f.write_str(self.backoff.as_str())?;
+        match &self.backoff {
+            Backoff::Fixed { .. } => return write!(f, " {}", display(base.min(self.max_delay))),
+            Backoff::List(list) => {
+                for (index, wait) in list.iter().enumerate() {
+                    let separator = if index == 0 { " " } else { ", " };
+                    write!(f, "{separator}{}", display(wait.min(self.max_delay)))?;
+                }
+                return Ok(());
+            }
+            Backoff::Exponential { multiplier, .. } if *multiplier != 2.0 => write!(f, " ×{multiplier}")?,
+            Backoff::Linear { step, .. } if *step != base => write!(f, " by {}", display(*step))?,
+            _ => {}
+        }
+        write!(f, " from {} to {}", display(base), display(self.max_delay))
+    }
+}
+
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (base, cap) = (display(self.backoff.base()), display(self.max_delay));
-        write!(f, "{} from {base} to {cap}", self.backoff.as_str())?;
+        self.fmt_backoff(f)?;
         match self.max_attempts {
             Some(1) => f.write_str(", 1 attempt")?,
             Some(most) => write!(f, ", {most} attempts")?,
@@ -196,5 +217,40 @@ impl fmt::Display for Policy {
             write!(f, ", attempt timeout {}", display(timeout))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn policies_that_wait_differently_read_differently() {
+        const fn secs(seconds: u64) -> Duration {
+            Duration::from_secs(seconds)
+        }
+        let stepped = Backoff::Linear {
+            base: secs(1),
+            step: secs(3),
+        };
+        for (policy, shown) in [
+            (
+                Policy::GRPC,
+                "exponential ×1.6 from 1s to 2m, unlimited attempts, jitter proportional:0.2",
+            ),
+            (Policy::fixed(secs(2)), "fixed 2s, 5 attempts, jitter full"),
+            (
+                Policy::new(stepped, secs(9)),
+                "linear by 3s from 1s to 9s, 5 attempts, jitter full",
+            ),
+            (
+                Policy::list(&[secs(1), secs(60)]),
+                "list 1s, 1m, 5 attempts, jitter full",
+            ),
+        ] {
+            assert_eq!(policy.to_string(), shown);
+        }
     }
 }

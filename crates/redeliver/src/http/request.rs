@@ -16,7 +16,7 @@ use super::{
     observers::Observers,
     target::{Target, printable},
 };
-use crate::{GaveUp, Observer, Run as _};
+use crate::{Ending, GaveUp, Observer, Run as _};
 
 pub(crate) type Watcher = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 
@@ -221,13 +221,13 @@ impl Draft {
 }
 
 fn refused(error: Error) -> GaveUp<Error> {
-    GaveUp {
+    GaveUp::new(Ending {
         attempts: 0,
         elapsed: std::time::Duration::ZERO,
         reason: StopReason::Permanent,
         last_error: Some(error),
         timed_out: false,
-    }
+    })
 }
 
 fn header_name(name: &str) -> Result<HeaderName, String> {
