@@ -119,8 +119,8 @@ impl RequestBuilder {
     ///
     /// A POST, a PATCH or a method unknown to HTTP then carries an `Idempotency-Key`: the one given, or a new one for this call,
     /// the same in all its attempts. Without this or a key, such a request is sent again only if it never left
-    /// (a refused connection); everything later, a 503 included, ends with
-    /// [`StopReason::UnknownOutcome`].
+    /// (a refused connection, a connect timeout); everything later, a 503 included, ends with
+    /// [`StopReason::UnknownOutcome`]. So does an attempt that its own timeout cuts, wherever it was.
     pub fn idempotent(self) -> Self {
         self.change(|draft| {
             draft.idempotent = true;
