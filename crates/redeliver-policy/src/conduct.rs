@@ -42,6 +42,28 @@ pub trait Conduct {
     /// The attempt failed: what now?
     fn on_failure(&mut self, now: Moment, failure: Failure, entropy: u64) -> Decision;
 
+    /// The other side asked all its callers to stay away until `until`: how long the attempt that is about to begin waits for that,
+    /// spread like any `Retry-After` so that they do not all come back at once, or why it is not made.
+    ///
+    /// Ask again after the wait: somebody may have been told a later moment meanwhile. No attempt is counted for it.
+    ///
+    /// # Errors
+    /// The wait is longer than the policy obeys, or would end past the deadline.
+    fn hold(&self, now: Moment, until: Moment, entropy: u64) -> Result<Duration, StopReason> {
+        let asked = until.since(now);
+        if asked.is_zero() {
+            return Ok(Duration::ZERO);
+        }
+        if asked > self.policy().retry_after_max {
+            return Err(StopReason::RetryAfter);
+        }
+        let wait = self.policy().hinted_wait(asked, entropy);
+        if now.plus(wait) >= self.deadline() {
+            return Err(StopReason::Deadline);
+        }
+        Ok(wait)
+    }
+
     /// When the whole call must have ended; [`Moment::FAR_FUTURE`] if nothing says so.
     fn deadline(&self) -> Moment;
 
@@ -70,5 +92,38 @@ impl Conduct for Session<'_> {
 
     fn policy(&self) -> &Policy {
         Session::policy(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Jitter;
+
+    #[test]
+    fn a_hold_is_waited_within_the_deadline_and_the_longest_obeyed() {
+        const fn secs(secs: u64) -> Duration {
+            Duration::from_secs(secs)
+        }
+        let policy = Policy::fixed(secs(1))
+            .jitter(Jitter::None)
+            .deadline(secs(10))
+            .retry_after_max(secs(20));
+        let session = Session::new(&policy, Moment::ZERO);
+        let held = |until| session.hold(Moment::from_millis(1_000), Moment::from_millis(until), 0);
+        assert_eq!(held(500), Ok(Duration::ZERO));
+        assert_eq!(held(4_000), Ok(secs(3)));
+        assert_eq!(held(10_000), Err(StopReason::Deadline));
+        assert_eq!(held(21_001), Err(StopReason::RetryAfter));
+        assert_eq!(session.failed(), 0);
+    }
+
+    #[test]
+    fn a_hold_is_spread_and_never_cut() {
+        let policy = Policy::fixed(Duration::from_millis(100));
+        let session = Session::new(&policy, Moment::ZERO);
+        let held = |entropy| session.hold(Moment::ZERO, Moment::from_millis(5_000), entropy);
+        assert_eq!(held(0), Ok(Duration::from_secs(5)));
+        assert!(held(u64::MAX).is_ok_and(|wait| wait > Duration::from_secs(5)));
     }
 }

@@ -1,12 +1,12 @@
 //! The blocking driver: the same session, another way to wait.
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use redeliver_policy::{Conduct, StopReason};
 
 use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock,
-    drive::{frame_inside, report, surroundings},
+    drive::{frame_inside, hold, report, surroundings},
     entropy, nested,
     progress::{Ended, Progress},
 };
@@ -52,9 +52,8 @@ impl<P: Plan, C, O> Retrier<'_, P, C, O> {
         let mut progress = Progress::new(Some(started));
         let frame = frame_inside(outer, plan, session.deadline());
         loop {
-            let timeout = session
-                .begin(clock::now(), entropy::draw())
-                .map_err(|reason: StopReason| progress.stop(reason, None, &classifier, &observer))?;
+            let timeout = begin(plan, &mut session, &observer, progress.attempts())
+                .map_err(|reason| progress.stop(reason, None, &classifier, &observer))?;
             let attempt = Attempt {
                 number: progress.begin(),
                 timeout,
@@ -72,5 +71,22 @@ impl<P: Plan, C, O> Retrier<'_, P, C, O> {
                 }
             }
         }
+    }
+}
+
+/// Waits until nothing holds the next attempt back, then begins it.
+fn begin(
+    plan: &impl Plan,
+    session: &mut impl Conduct,
+    observer: &impl Observer,
+    attempts: u32,
+) -> Result<Option<Duration>, StopReason> {
+    loop {
+        let wait = hold(plan, session)?;
+        if wait.is_zero() {
+            return session.begin(clock::now(), entropy::draw());
+        }
+        observer.on_hold(attempts.saturating_add(1), wait);
+        clock::block(wait);
     }
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use redeliver_policy::{Budget, Conduct, Outer, StopReason};
+use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
 
 use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
@@ -68,6 +68,12 @@ impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
                     return Err(self.stopped(progress, StopReason::Cancelled));
                 }
             }
+            if let Err(reason) = self
+                .held_back(&session, progress.attempts(), until.as_mut())
+                .await
+            {
+                return Err(self.stopped(progress, reason));
+            }
             let timeout = match session.begin(clock::now(), entropy::draw()) {
                 Ok(timeout) => timeout,
                 Err(reason) => return Err(self.stopped(progress, reason)),
@@ -85,6 +91,25 @@ impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
                 }
                 Some(Err(ended)) => failed = Some(ended),
                 None => return Err(self.stopped(progress, StopReason::Cancelled)),
+            }
+        }
+    }
+
+    /// Waits for as long as the other side asked all its callers to stay away.
+    async fn held_back<U: Future<Output = ()>>(
+        &self,
+        session: &impl Conduct,
+        attempts: u32,
+        mut until: Pin<&mut U>,
+    ) -> Result<(), StopReason> {
+        loop {
+            let wait = hold(self.plan, session)?;
+            if wait.is_zero() {
+                return Ok(());
+            }
+            self.observer.on_hold(attempts.saturating_add(1), wait);
+            if race(until.as_mut(), clock::sleep(wait)).await.is_none() {
+                return Err(StopReason::Cancelled);
             }
         }
     }
@@ -116,8 +141,17 @@ pub(crate) fn surroundings(outer: Frame, budget: Option<&Arc<Budget>>) -> Outer<
     }
 }
 
+/// How long the next attempt is held back.
+pub(crate) fn hold(plan: &impl Plan, session: &impl Conduct) -> Result<Duration, StopReason> {
+    match plan.held_until() {
+        // Most plans hold nobody back, and need no clock to say so.
+        Moment::ZERO => Ok(Duration::ZERO),
+        until => session.hold(clock::now(), until, entropy::draw()),
+    }
+}
+
 /// The frame that the attempts of a plan run in.
-pub(crate) fn frame_inside<P: Plan>(outer: Frame, plan: &P, deadline: redeliver_policy::Moment) -> Frame {
+pub(crate) fn frame_inside<P: Plan>(outer: Frame, plan: &P, deadline: Moment) -> Frame {
     Frame {
         deadline,
         has_budget: outer.has_budget || plan.shared_budget().is_some(),

@@ -16,6 +16,7 @@
 //!
 //! - What decides is in [`redeliver_policy`], re-exported here: [`Policy`], [`Jitter`], [`Class`], [`Classify`], [`Pipeline`], …
 //! - What does is here: [`Run::run`], [`Run::run_blocking`], [`RetryOperation::retry`], [`Run::attempts`].
+//! - The feature `http` adds `http::Client`, a client over reqwest whose calls are retried.
 //! - [`testing`] takes the waiting out of your own tests.
 
 pub use redeliver_policy::*;
@@ -27,6 +28,8 @@ pub mod clock;
 mod drive;
 pub mod entropy;
 mod gave_up;
+#[cfg(feature = "http")]
+pub mod http;
 mod nested;
 mod observe;
 mod plan;

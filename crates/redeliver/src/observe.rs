@@ -43,6 +43,11 @@ pub trait Observer {
         let _ = event;
     }
 
+    /// The attempt of this number is ready, but held back for so long, because another call was told to stay away.
+    fn on_hold(&self, attempt: u32, wait: Duration) {
+        let _ = (attempt, wait);
+    }
+
     /// The call is given up.
     fn on_stop(&self, event: &StopEvent<'_>) {
         let _ = event;
@@ -59,6 +64,10 @@ impl<O: Observer + ?Sized> Observer for &O {
         (**self).on_retry(event);
     }
 
+    fn on_hold(&self, attempt: u32, wait: Duration) {
+        (**self).on_hold(attempt, wait);
+    }
+
     fn on_stop(&self, event: &StopEvent<'_>) {
         (**self).on_stop(event);
     }
@@ -71,6 +80,10 @@ impl<O: Observer + ?Sized> Observer for &O {
 impl<O: Observer + ?Sized> Observer for Arc<O> {
     fn on_retry(&self, event: &RetryEvent<'_>) {
         (**self).on_retry(event);
+    }
+
+    fn on_hold(&self, attempt: u32, wait: Duration) {
+        (**self).on_hold(attempt, wait);
     }
 
     fn on_stop(&self, event: &StopEvent<'_>) {
@@ -112,6 +125,11 @@ impl<A: Observer, B: Observer> Observer for Both<A, B> {
     fn on_retry(&self, event: &RetryEvent<'_>) {
         self.0.on_retry(event);
         self.1.on_retry(event);
+    }
+
+    fn on_hold(&self, attempt: u32, wait: Duration) {
+        self.0.on_hold(attempt, wait);
+        self.1.on_hold(attempt, wait);
     }
 
     fn on_stop(&self, event: &StopEvent<'_>) {

@@ -17,6 +17,13 @@ pub trait Plan {
 
     /// The budget that loops inside this one pay from too.
     fn shared_budget(&self) -> Option<&Arc<Budget>>;
+
+    /// Until when the other side asked all its callers to stay away; looked at by `run` and `run_blocking` before each attempt, the first
+    /// included.
+    #[inline]
+    fn held_until(&self) -> Moment {
+        Moment::ZERO
+    }
 }
 
 impl Plan for Policy {

@@ -36,6 +36,11 @@ impl<E: fmt::Display> Progress<E> {
         self.attempts
     }
 
+    /// Attempts that have begun.
+    pub(crate) const fn attempts(&self) -> u32 {
+        self.attempts
+    }
+
     /// The last attempt succeeded.
     pub(crate) fn recovered(&self, observer: &impl Observer) {
         if self.attempts > 1 {

@@ -1,5 +1,6 @@
 //! One file a command: its flags, and what it does.
 
+mod call;
 mod explain;
 mod faulty;
 mod simulate;
@@ -11,6 +12,7 @@ use crate::exit::Exit;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Call(Box<call::CallArgs>),
     Explain(explain::Explain),
     Simulate(simulate::Simulate),
     Faulty(faulty::FaultyArgs),
@@ -19,6 +21,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Call(args) => wait_for(call::run(*args)),
         Command::Explain(explain) => explain.run(),
         Command::Simulate(simulate) => simulate.run(),
         Command::Faulty(args) => wait_for(faulty::run(args)),

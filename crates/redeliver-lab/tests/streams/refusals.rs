@@ -43,13 +43,8 @@ fn without_items<T, E>(told: Told<T, E>) -> Told<(), E> {
 }
 
 fn reason<E>(told: &Told<(), E>) -> (StopReason, u32, bool) {
-    let GaveUp {
-        reason,
-        attempts,
-        timed_out,
-        ..
-    } = told.end.as_ref().unwrap();
-    (*reason, *attempts, *timed_out)
+    let end = told.end.as_ref().unwrap();
+    (end.reason, end.attempts, end.timed_out)
 }
 
 #[tokio::test]
@@ -138,7 +133,7 @@ async fn a_page_is_no_stream_however_long_it_is() {
         socket.end.unwrap().last_error,
         Some(WebSocketError::Refused { status: 200, .. })
     ));
-    let error = source.end.unwrap().last_error.unwrap();
+    let error = source.end.unwrap().into_error().unwrap();
     assert!(matches!(error, SseError::NotEventStream(_)), "{error}");
 }
 

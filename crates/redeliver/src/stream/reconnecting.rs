@@ -15,7 +15,7 @@ use super::{
     outage::Outage,
     poll::{Lasting, State},
 };
-use crate::{Both, ByTrait, Classifier, GaveUp, Observer, Traced, clock};
+use crate::{Both, ByTrait, Classifier, Ending, GaveUp, Observer, Traced, clock};
 
 pub(super) type Wanted<E> = Box<dyn FnMut(&Disconnection<E>) -> bool + Send>;
 
@@ -246,12 +246,12 @@ impl<C: Connector, K, O, U> Parts<'_, C, K, O, U> {
         cause: Option<super::Cause<C::Error>>,
         reason: crate::StopReason,
     ) -> GaveUp<C::Error> {
-        GaveUp {
+        GaveUp::new(Ending {
             attempts: self.lasting.outage.failures,
             elapsed: clock::now().since(self.lasting.outage.began),
             reason,
             timed_out: cause.as_ref().is_some_and(super::Cause::is_timeout),
             last_error: cause.and_then(super::Cause::into_error),
-        }
+        })
     }
 }
