@@ -107,7 +107,7 @@ impl Backoff {
     /// The wait before retry number `retry` (from zero), no longer than `cap`, without jitter.
     #[must_use]
     pub fn wait(&self, retry: u32, cap: Duration) -> Duration {
-        Duration::from_nanos(self.wait_nanos(retry, nanos(cap)))
+        Duration::from_nanos(self.grown(nanos(self.base()), retry, nanos(cap)))
     }
 
     /// The first wait.
@@ -122,18 +122,17 @@ impl Backoff {
         }
     }
 
+    /// The wait before retry number `retry` in nanoseconds, grown from `base`, which is the first.
     #[inline]
-    pub(crate) fn wait_nanos(&self, retry: u32, cap: u64) -> u64 {
-        if let Self::Exponential { base, multiplier } = *self {
-            return exponential(nanos(base), multiplier, retry, cap);
+    pub(crate) fn grown(&self, base: u64, retry: u32, cap: u64) -> u64 {
+        if let Self::Exponential { multiplier, .. } = *self {
+            return exponential(base, multiplier, retry, cap);
         }
         let wait = match *self {
-            Self::Exponential { base, .. } | Self::Fixed { base } => nanos(base),
-            Self::Linear { base, step } => {
-                nanos(base).saturating_add(nanos(step).saturating_mul(u64::from(retry)))
-            }
-            Self::Fibonacci { base } => {
-                nanos(base).saturating_mul(FIBONACCI[(retry as usize).min(FIBONACCI.len() - 1)])
+            Self::Exponential { .. } | Self::Fixed { .. } => base,
+            Self::Linear { step, .. } => base.saturating_add(nanos(step).saturating_mul(u64::from(retry))),
+            Self::Fibonacci { .. } => {
+                base.saturating_mul(FIBONACCI[(retry as usize).min(FIBONACCI.len() - 1)])
             }
             Self::List(ref list) => list.at(retry),
         };
@@ -141,15 +140,18 @@ impl Backoff {
     }
 }
 
+/// The default multiplier, to be recognised without a comparison of floats.
+const DOUBLING: u64 = 2.0f64.to_bits();
+
 #[inline]
 fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
-    if multiplier == 2.0 {
-        // The default, exact and without floats. A shift that would lose bits is beyond any cap.
-        let fits = retry <= base.leading_zeros() && retry < u64::BITS;
-        return if fits {
-            (base << retry).min(cap)
-        } else {
-            cap.min(if base == 0 { 0 } else { u64::MAX })
+    if multiplier.to_bits() == DOUBLING {
+        // The default, exact and without floats: compared from the cap's side, no shift can lose a bit.
+        let below_cap = retry < u64::BITS && base <= cap >> retry;
+        return match base {
+            _ if below_cap => base << retry,
+            0 => 0,
+            _ => cap,
         };
     }
     // `>=` is false for NaN: a policy nobody validated still waits its base.

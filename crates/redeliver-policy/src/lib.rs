@@ -36,6 +36,7 @@ pub mod retry_after;
 mod session;
 mod stop;
 mod validate;
+mod waits;
 
 pub use backoff::{Backoff, MAX_LISTED_WAITS, WaitList};
 #[cfg(feature = "std")]
@@ -56,3 +57,4 @@ pub use reset::Reset;
 pub use session::{Decision, Outer, Session};
 pub use stop::StopReason;
 pub use validate::InvalidPolicy;
+pub use waits::Waits;

@@ -47,17 +47,15 @@ impl Moment {
 /// A duration in whole nanoseconds, saturating at 584 years.
 #[inline]
 pub(crate) const fn nanos(duration: Duration) -> u64 {
-    /// The most whole seconds that fit with any part of one on top.
-    const LONGEST: u64 = u64::MAX / 1_000_000_000 - 1;
-    // 64-bit arithmetic: `as_nanos` is 128 bits wide, and this runs several times for each wait.
-    if duration.as_secs() <= LONGEST {
+    // 64-bit arithmetic: `as_nanos` is 128 bits wide, and this runs several times for each wait. 2³⁴ seconds, 544 years, fit.
+    if duration.as_secs() >> 34 == 0 {
         duration.as_secs() * 1_000_000_000 + duration.subsec_nanos() as u64
     } else {
         longest(duration)
     }
 }
 
-/// The last seconds before the limit, where it matters which part of one fits.
+/// The last years before the limit.
 #[cold]
 const fn longest(duration: Duration) -> u64 {
     let nanos = duration.as_nanos();

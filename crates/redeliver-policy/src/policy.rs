@@ -178,45 +178,6 @@ impl Policy {
         self
     }
 
-    /// One wait: before retry number `retry` (from zero), after a wait of `previous`, drawn with `entropy`.
-    ///
-    /// Only [`Jitter::Decorrelated`] looks at `previous`; give it zero before the first.
-    #[inline]
-    #[must_use]
-    pub fn wait(&self, retry: u32, previous: Duration, entropy: u64) -> Duration {
-        // Only one kind needs the previous wait in nanoseconds.
-        let previous = if matches!(self.jitter, Jitter::Decorrelated) {
-            nanos(previous)
-        } else {
-            0
-        };
-        Duration::from_nanos(self.bounds_nanos(retry, previous).draw(entropy))
-    }
-
-    /// The shortest and the longest wait that can come before retry number `retry` (from zero).
-    #[must_use]
-    pub fn bounds(&self, retry: u32) -> (Duration, Duration) {
-        let Bounds { low, high } = self.bounds_nanos(retry, self.longest_previous(retry));
-        (Duration::from_nanos(low), Duration::from_nanos(high))
-    }
-
-    /// The longest wait that decorrelated jitter can have drawn before retry number `retry`; integers, so that
-    /// [`bounds`](Policy::bounds) are reached exactly.
-    pub(crate) fn longest_previous(&self, retry: u32) -> u64 {
-        nanos(self.backoff.base())
-            .saturating_mul(3u64.saturating_pow(retry))
-            .min(nanos(self.max_delay))
-    }
-
-    #[inline]
-    pub(crate) fn bounds_nanos(&self, retry: u32, previous: u64) -> Bounds {
-        let cap = nanos(self.max_delay);
-        match self.jitter {
-            Jitter::Decorrelated => Jitter::decorrelated(nanos(self.backoff.base()), previous, cap),
-            jitter => jitter.around(self.backoff.wait_nanos(retry, cap)),
-        }
-    }
-
     /// The wait that obeys a server's hint: never shorter, and spread after it so that all who were told the same do not come back at
     /// the same moment.
     pub(crate) fn hinted_wait(&self, hint: Duration, entropy: u64) -> Duration {

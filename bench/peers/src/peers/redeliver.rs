@@ -51,9 +51,7 @@ impl Schedule for Waits {
 
 /// One wait and nothing else, with its generator at hand, as the hand-written one has it.
 struct WaitAlone {
-    policy: &'static Policy,
-    retry: u32,
-    previous: Duration,
+    waits: redeliver::Waits<'static>,
     chance: fastrand::Rng,
 }
 
@@ -65,26 +63,21 @@ impl Schedule for WaitAlone {
     }
 
     fn start(settings: &&'static Policy) -> Self {
-        let policy = black_box(*settings);
         Self {
-            policy,
-            retry: 0,
-            previous: Duration::ZERO,
+            waits: black_box(*settings).waits(),
             chance: fastrand::Rng::new(),
         }
     }
 
     fn next_wait(&mut self) -> Option<Duration> {
-        self.previous = self.policy.wait(self.retry, self.previous, self.chance.u64(..));
-        self.retry = self.retry.saturating_add(1);
-        Some(self.previous)
+        Some(self.waits.draw(self.chance.u64(..)))
     }
 }
 
 impl Peer for Redeliver {
     const PACKAGE: &'static str = "redeliver";
     const SETTINGS: &'static str = "Policy::exponential with its default, full jitter; Classify::class with the hint; \
-                                    .deadline; Pipeline with a Budget and no floor; one wait through Policy::wait";
+                                    .deadline; Pipeline with a Budget and no floor; one wait through Policy::waits";
 
     type Schedule = Waits;
 

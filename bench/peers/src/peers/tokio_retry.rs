@@ -46,7 +46,11 @@ impl Peer for TokioRetry {
         Some(Box::pin(async move {
             let settings = exponential();
             for _ in 0..calls {
-                let _ = black_box(Retry::start(settings.clone().map(jitter).take(3), answer).await.is_ok());
+                let _ = black_box(
+                    Retry::start(settings.clone().map(jitter).take(3), answer)
+                        .await
+                        .is_ok(),
+                );
             }
         }))
     }

@@ -4,10 +4,10 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use redeliver::StopReason;
 use redeliver::sse::{EventSource, SseError};
 use redeliver::stream::{Cause, StreamEvent};
 use redeliver::websocket::{WebSocket, WebSocketError};
-use redeliver::{GaveUp, StopReason};
 use tokio::net::TcpListener;
 
 use crate::{FAST, Told, all, answering, soon, start};
