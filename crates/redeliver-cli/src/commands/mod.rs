@@ -1,6 +1,7 @@
 //! One file a command: its flags, and what it does.
 
 mod call;
+mod demo;
 mod explain;
 mod faulty;
 mod simulate;
@@ -12,6 +13,7 @@ use crate::exit::Exit;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Demo(demo::DemoArgs),
     Call(Box<call::CallArgs>),
     Explain(explain::Explain),
     Simulate(simulate::Simulate),
@@ -21,6 +23,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
+        Command::Demo(args) => wait_for(demo::run(args)),
         Command::Call(args) => wait_for(call::run(*args)),
         Command::Explain(explain) => explain.run(),
         Command::Simulate(simulate) => simulate.run(),

@@ -1,8 +1,8 @@
 //! `redeliver watch`: the items of a stream, over as many connections as it takes.
 
 mod follow;
-mod item;
-mod ledger;
+pub(super) mod item;
+pub(super) mod ledger;
 mod report;
 
 use std::time::Duration;

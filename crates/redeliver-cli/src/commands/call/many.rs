@@ -88,7 +88,7 @@ pub(crate) async fn run(
 }
 
 async fn one(request: RequestBuilder, policy: Policy) -> Outcome {
-    let record = Arc::new(Record::new(policy, false));
+    let record = Arc::new(Record::new(policy, None));
     let ended: Ended = watched(request, &record).send().await.into();
     Outcome {
         took: record.elapsed(),

@@ -1,9 +1,9 @@
 //! `redeliver call`: curl with our retries.
 
-mod answer;
+pub(super) mod answer;
 mod input;
 mod many;
-mod record;
+pub(super) mod record;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,9 @@ use redeliver::http::{Client, DEFAULT_MAX_BODY_BYTES, RequestBuilder};
 use redeliver_policy::{Policy, StopReason, duration};
 
 use crate::{
+    ending::told_to_end,
     exit::{BadInput, Exit},
+    output,
     policy_flags::PolicyFlags,
 };
 
@@ -104,7 +106,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         .build()
         .context("cannot call")?;
     let request = request(&client, &args)?;
-    let end = interrupted().context("cannot listen for Ctrl-C")?;
+    let end = told_to_end().context("cannot listen for Ctrl-C")?;
     match args.count {
         Some(count) => Ok(many::run(&args, policy, request, count, end).await),
         None => once(&args, policy, request, end).await,
@@ -147,7 +149,8 @@ async fn once(
     request: RequestBuilder,
     end: impl Future<Output = ()>,
 ) -> anyhow::Result<Exit> {
-    let record = Arc::new(record::Record::new(policy, !args.quiet));
+    let tell = (!args.quiet).then(|| Box::new(output::note) as record::Tell);
+    let record = Arc::new(record::Record::new(policy, tell));
     let call = record::watched(request, &record).send();
     let ended = tokio::select! {
         biased;
@@ -157,19 +160,4 @@ async fn once(
     record.tell_end(&ended);
     answer::write(args, &record, &ended)?;
     Ok(ended.exit())
-}
-
-/// Ctrl-C, listened for from this call on.
-#[cfg(unix)]
-fn interrupted() -> std::io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        interrupted.recv().await;
-    })
-}
-
-#[cfg(not(unix))]
-fn interrupted() -> std::io::Result<impl Future<Output = ()>> {
-    Ok(async { drop(tokio::signal::ctrl_c().await) })
 }

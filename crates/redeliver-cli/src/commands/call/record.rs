@@ -13,7 +13,6 @@ use redeliver_policy::{Class, Moment, Policy, duration::display};
 use serde::Serialize;
 
 use super::answer::Ended;
-use crate::output;
 
 /// One attempt.
 #[derive(Clone, Debug, Serialize)]
@@ -35,11 +34,14 @@ pub(crate) struct AttemptRecord {
     retry_after: Option<Duration>,
 }
 
+/// Where what happens is told, a line at a time.
+pub(crate) type Tell = Box<dyn Fn(&str) + Send + Sync>;
+
 /// The attempts of one call.
 pub(crate) struct Record {
     policy: Policy,
     began: Moment,
-    tells: bool,
+    tell: Option<Tell>,
     attempts: Mutex<Vec<AttemptRecord>>,
 }
 
@@ -55,11 +57,11 @@ pub(crate) fn watched(request: RequestBuilder, record: &Arc<Record>) -> RequestB
 }
 
 impl Record {
-    pub(crate) fn new(policy: Policy, tells: bool) -> Self {
+    pub(crate) fn new(policy: Policy, tell: Option<Tell>) -> Self {
         Self {
             policy,
             began: clock::now(),
-            tells,
+            tell,
             attempts: Mutex::default(),
         }
     }
@@ -146,18 +148,14 @@ impl Record {
 
     /// Tells how the call ended.
     pub(crate) fn tell_end(&self, ended: &Ended) {
-        if !self.tells {
-            return;
-        }
+        let Some(tell) = &self.tell else { return };
         match ended {
-            Ended::Answered(_) => output::note(&self.outcome()),
+            Ended::Answered(_) => tell(&self.outcome()),
             Ended::GaveUp(gave_up) if gave_up.attempts == 0 => {
-                output::note(&format!("gave up without an attempt: {}", gave_up.reason));
+                tell(&format!("gave up without an attempt: {}", gave_up.reason));
             }
-            Ended::GaveUp(gave_up) => {
-                output::note(&format!("{}; gave up: {}", self.outcome(), gave_up.reason));
-            }
-            Ended::Cancelled => output::note(&format!("cancelled after {}", shown(self.elapsed()))),
+            Ended::GaveUp(gave_up) => tell(&format!("{}; gave up: {}", self.outcome(), gave_up.reason)),
+            Ended::Cancelled => tell(&format!("cancelled after {}", shown(self.elapsed()))),
         }
     }
 }
@@ -167,9 +165,7 @@ impl Observer for Record {
         if let Some(last) = self.lock().last_mut() {
             last.wait_ms = Some(millis(event.delay));
         }
-        if !self.tells {
-            return;
-        }
+        let Some(tell) = &self.tell else { return };
         let why = match event.class {
             Class::Throttled { after: Some(asked) } if !asked.is_zero() => {
                 format!("Retry-After asks for {}", shown(asked))
@@ -181,13 +177,13 @@ impl Observer for Record {
             ),
         };
         let (outcome, wait, left) = (self.outcome(), shown(event.delay), self.left());
-        output::note(&format!("{outcome}; waits {wait} ({why}){left}"));
+        tell(&format!("{outcome}; waits {wait} ({why}){left}"));
     }
 
     fn on_hold(&self, attempt: u32, wait: Duration) {
-        if self.tells {
+        if let Some(tell) = &self.tell {
             let (wait, left) = (shown(wait), self.left());
-            output::note(&format!(
+            tell(&format!(
                 "attempt {attempt}: waits {wait} (the host asked another call to stay away){left}"
             ));
         }

@@ -86,7 +86,7 @@ impl Item {
 }
 
 /// The field of a message that is a JSON object, if it is a text or a number.
-pub(super) fn value_of(message: &Message, field: &str) -> Option<String> {
+pub(crate) fn value_of(message: &Message, field: &str) -> Option<String> {
     let Message::Text(text) = message else { return None };
     let object: Value = serde_json::from_str(text).ok()?;
     match object.get(field)? {

@@ -1,6 +1,6 @@
 /// Counts what was repeated and lost, as far as the numbers of the items show it.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(crate) struct Ledger {
     numbered: Option<Numbered>,
     /// An item without a number came, or numbers that do not rise by one: nothing can be said about losses.
     irregular: bool,
@@ -16,11 +16,11 @@ struct Numbered {
 
 impl Ledger {
     /// A connection was made; a jump in the numbers of the next item is a loss.
-    pub(super) const fn connected(&mut self) {
+    pub(crate) const fn connected(&mut self) {
         self.after_a_gap = true;
     }
 
-    pub(super) fn item(&mut self, place: Option<&str>) {
+    pub(crate) fn item(&mut self, place: Option<&str>) {
         let after_a_gap = std::mem::take(&mut self.after_a_gap);
         let Some(number) = place.and_then(|place| place.parse::<u64>().ok()) else {
             self.irregular = true;
@@ -45,12 +45,12 @@ impl Ledger {
     }
 
     /// Items that came again; `None` if the items have no numbers.
-    pub(super) fn repeated(&self) -> Option<u64> {
+    pub(crate) fn repeated(&self) -> Option<u64> {
         self.numbered.as_ref().map(|_| self.repeated)
     }
 
     /// Items that never came; `None` if the numbers do not show it.
-    pub(super) fn lost(&self) -> Option<u64> {
+    pub(crate) fn lost(&self) -> Option<u64> {
         self.repeated().filter(|_| !self.irregular).map(|_| self.lost)
     }
 }

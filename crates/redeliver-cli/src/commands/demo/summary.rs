@@ -1,0 +1,59 @@
+use redeliver_lab::faulty::FaultyStats;
+use serde_json::{Value, json};
+
+use super::{payments::Tally, ticker::Ticks};
+
+/// What the demo did, in words.
+pub(super) fn words(elapsed: &str, tally: &Tally, ticks: &Ticks, server: &FaultyStats) -> String {
+    let counted = |number: Option<u64>| number.map_or("?".to_owned(), |number| number.to_string());
+    let payments = &server.payments;
+    format!(
+        "\nAfter {elapsed}:\n\
+         \x20 payments  {} of {} authorized, in {} attempts; {} waits were asked for by the server, {} came back early\n\
+         \x20 careless  {} sent without a key, {} attempts: what may have executed is not repeated\n\
+         \x20 stream    {} items over {} connections, {} gaps; {} lost, {} repeated\n\
+         \x20 the API   answered {} requests, authorized {} payments, {} of them asked for again and not charged twice\n\n\
+         What to try next:\n\
+         \x20 redeliver explain --base 200ms --max 2500ms --jitter full --deadline 8s --attempt-timeout 1200ms\n\
+         \x20 redeliver simulate fleet        what such policies do to a server through an outage\n\
+         \x20 redeliver faulty                the API of this demo, with many more faults\n\
+         \x20 redeliver call --help           one request with retries, from the command line",
+        tally.authorized,
+        tally.calls,
+        tally.attempts,
+        tally.asked_waits,
+        tally.early_waits,
+        tally.careless,
+        tally.careless_attempts,
+        ticks.items,
+        ticks.connections,
+        ticks.gaps,
+        counted(ticks.ledger.lost()),
+        counted(ticks.ledger.repeated()),
+        server.requests,
+        payments.authorized,
+        payments.replayed,
+    )
+}
+
+/// What the demo did, for programs.
+pub(super) fn value(tally: &Tally, ticks: &Ticks, server: &FaultyStats) -> Value {
+    json!({
+        "payments": {
+            "calls": tally.calls,
+            "authorized": tally.authorized,
+            "attempts": tally.attempts,
+            "asked_waits": tally.asked_waits,
+            "early_waits": tally.early_waits,
+        },
+        "careless": { "calls": tally.careless, "attempts": tally.careless_attempts },
+        "stream": {
+            "items": ticks.items,
+            "connections": ticks.connections,
+            "gaps": ticks.gaps,
+            "lost": ticks.ledger.lost(),
+            "repeated": ticks.ledger.repeated(),
+        },
+        "server": { "requests": server.requests, "payments": server.payments },
+    })
+}
