@@ -26,6 +26,7 @@ mod classifier;
 pub mod clock;
 pub mod entropy;
 mod gave_up;
+mod lent;
 mod nested;
 mod observe;
 mod plan;

@@ -26,9 +26,10 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
-    pub async fn run<T, E, F>(self, mut operation: F) -> Result<T, GaveUp<E>>
+    pub async fn run<T, E, F, A>(self, mut operation: F) -> Result<T, GaveUp<E>>
     where
-        F: AsyncFnMut(Attempt) -> Result<T, E>,
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
         E: fmt::Display,
         C: Classifier<E>,
         O: Observer,
@@ -93,7 +94,7 @@ struct Tools<'t, P, C, O> {
 type First<E> = Option<Option<(E, Frame)>>;
 
 impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
-    async fn drive<T, E, F, U>(
+    async fn drive<T, E, F, A, U>(
         &self,
         outer: Frame,
         operation: &mut F,
@@ -101,7 +102,8 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
         mut until: Pin<&mut U>,
     ) -> Result<T, GaveUp<E>>
     where
-        F: AsyncFnMut(Attempt) -> Result<T, E>,
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
         E: fmt::Display,
         C: Classifier<E>,
         U: Future<Output = ()>,

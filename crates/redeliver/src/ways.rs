@@ -14,9 +14,37 @@ pub trait Run: Plan + Sized {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use redeliver::prelude::*;
     ///
+    /// let order = String::from("order 42");
+    /// // The closure may borrow what is around it, in a spawned task too: nothing is cloned.
+    /// let fetched = Policy::STANDARD.run(async |_attempt| {
+    ///     Ok::<_, std::io::Error>(order.len())
+    /// }).await?;
+    /// assert_eq!(fetched, order.len());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// A closure that changes what it has borrowed is for [`run_mut`](Run::run_mut).
+    ///
+    /// # Errors
+    /// [`GaveUp`], with the last real error and the reason.
+    #[inline]
+    fn run<T, E, F, A>(&self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
+    where
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
+        E: Classify + fmt::Display,
+    {
+        self.retrier().run(operation)
+    }
+
+    /// Runs an async operation that changes what it has borrowed or owns.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use redeliver::prelude::*;
+    ///
     /// let mut fetched = Vec::new();
-    /// // The closure may borrow what is around it, mutably too: nothing is cloned.
-    /// Policy::STANDARD.run(async |_attempt| {
+    /// Policy::STANDARD.run_mut(async |_attempt| {
     ///     fetched.push("order 42");
     ///     Ok::<_, std::io::Error>(())
     /// }).await?;
@@ -24,15 +52,18 @@ pub trait Run: Plan + Sized {
     /// # Ok(()) }
     /// ```
     ///
+    /// In a task that may move between threads (`tokio::spawn`, an axum handler) the closure must own what it changes
+    /// (`async move |attempt| …`): for one that borrows from the task, today's compiler cannot see that the future is `Send`.
+    ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
-    fn run<T, E, F>(&self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
+    fn run_mut<T, E, F>(&self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
     where
         F: AsyncFnMut(Attempt) -> Result<T, E>,
         E: Classify + fmt::Display,
     {
-        self.retrier().run(operation)
+        self.retrier().run_mut(operation)
     }
 
     /// Runs a blocking operation until it succeeds or the policy gives up.
@@ -90,8 +121,8 @@ pub trait Run: Plan + Sized {
 
 impl<P: Plan> Run for P {}
 
-/// `operation.retry(&policy)` on any async closure or function without arguments.
-pub trait RetryOperation<T, E>: AsyncFnMut() -> Result<T, E> + Sized {
+/// `operation.retry(&policy)` on any function or closure without arguments that gives a future.
+pub trait RetryOperation<T, E, A: Future<Output = Result<T, E>>>: FnMut() -> A + Sized {
     /// Runs the operation until it succeeds or the policy gives up.
     ///
     /// ```
@@ -106,15 +137,16 @@ pub trait RetryOperation<T, E>: AsyncFnMut() -> Result<T, E> + Sized {
     ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
+    #[inline]
     fn retry<P: Plan>(mut self, plan: &P) -> impl Future<Output = Result<T, GaveUp<E>>>
     where
         E: Classify + fmt::Display,
     {
-        Retrier::new(plan).run(async move |_| self().await)
+        Retrier::new(plan).run(move |_| self())
     }
 }
 
-impl<T, E, F: AsyncFnMut() -> Result<T, E>> RetryOperation<T, E> for F {}
+impl<T, E, A: Future<Output = Result<T, E>>, F: FnMut() -> A> RetryOperation<T, E, A> for F {}
 
 /// The attempts of a loop of your own; see [`Run::attempts`].
 pub struct Attempts<'a, P: Plan + 'a> {
