@@ -59,7 +59,7 @@ impl<P: Plan, C, O, U> Retrier<'_, P, C, O, U> {
         loop {
             let timeout = session
                 .begin(clock::now(), entropy::draw())
-                .map_err(|reason: StopReason| progress.stop(reason, None, &classifier, &observer))?;
+                .map_err(|reason: StopReason| progress.stop(reason, &classifier, &observer))?;
             let attempt = Attempt {
                 number: progress.begin(),
                 timeout,

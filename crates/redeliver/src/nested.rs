@@ -17,8 +17,8 @@ pub(crate) struct Frame {
     pub(crate) deadline: Moment,
     /// Whether the budget beside this frame is the outer loop's.
     pub(crate) has_budget: bool,
-    /// The last inner loop retried and gave up.
-    pub(crate) inner_gave_up: bool,
+    /// The last inner loop has retried, and has no value to show for it.
+    pub(crate) retried_inside: bool,
 }
 
 impl Frame {
@@ -26,14 +26,14 @@ impl Frame {
     pub(crate) const NONE: Self = Self {
         deadline: Moment::FAR_FUTURE,
         has_budget: false,
-        inner_gave_up: false,
+        retried_inside: false,
     };
 
     /// The frame of an attempt that adds no limit of its own.
     #[inline]
     pub(crate) const fn inside(outer: Self) -> Self {
         Self {
-            inner_gave_up: false,
+            retried_inside: false,
             ..outer
         }
     }
@@ -60,14 +60,16 @@ pub(crate) fn current_budget(frame: Frame) -> Option<Arc<Budget>> {
     }
 }
 
-/// Tells the loop outside, if there is one, how this one ended.
+/// Tells the loop outside, if there is one, whether its own retry would be a retry of this one's retries.
 #[inline]
-pub(crate) fn report(gave_up_after_retrying: bool) {
+pub(crate) fn report(retried_inside: bool) {
     let frame = FRAME.get();
-    FRAME.set(Frame {
-        inner_gave_up: gave_up_after_retrying,
-        ..frame
-    });
+    if frame.retried_inside != retried_inside {
+        FRAME.set(Frame {
+            retried_inside,
+            ..frame
+        });
+    }
 }
 
 /// Puts a frame in place, and the one before back, even when the attempt panics.
@@ -126,6 +128,11 @@ impl<'a, F> Scoped<'a, F> {
             frame,
             budget,
         }
+    }
+
+    /// The frame as the attempt last left it.
+    pub(crate) fn frame(self: Pin<&mut Self>) -> Frame {
+        *self.project().frame
     }
 }
 

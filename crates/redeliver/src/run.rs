@@ -47,7 +47,10 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
             // The session of such a plan has nothing to say about a first try, so there is none yet.
             let attempt = Scoped::new(operation(Attempt::FIRST), Frame::inside(outer), None);
             match race(until.as_mut(), attempt).await {
-                Some((Ok(value), _)) => return Ok(value),
+                Some((Ok(value), _)) => {
+                    nested::report(false);
+                    return Ok(value);
+                }
                 Some((Err(error), frame)) => first = Some(Some((error, frame))),
                 None => first = Some(None),
             }
@@ -65,13 +68,21 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
 
 /// Tells a loop outside of this one whether its own retry would be a retry of retries.
 pub(crate) fn report<T, E>(result: &Result<T, GaveUp<E>>) {
-    let exhausted = |reason| {
-        !matches!(
-            reason,
-            StopReason::Permanent | StopReason::UnknownOutcome | StopReason::Cancelled
-        )
-    };
-    nested::report(result.as_ref().is_err_and(|gave_up| exhausted(gave_up.reason)));
+    nested::report(
+        result
+            .as_ref()
+            .is_err_and(|gave_up| is_exhausted(gave_up.reason, gave_up.attempts)),
+    );
+}
+
+/// Whether a loop that ended so has done what retries can do.
+pub(crate) const fn is_exhausted(reason: StopReason, attempts: u32) -> bool {
+    match reason {
+        StopReason::Permanent | StopReason::UnknownOutcome | StopReason::Cancelled => false,
+        // A plan of one attempt has retried nothing.
+        StopReason::Attempts => attempts > 1,
+        _ => true,
+    }
 }
 
 /// What surrounds a call, as its session sees it.
@@ -133,7 +144,7 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
                     let timeout = match session.begin(clock::now(), entropy::draw()) {
                         Ok(timeout) => timeout,
                         Err(reason) => {
-                            return Err(progress.stop(reason, None, self.classifier, self.observer));
+                            return Err(progress.stop(reason, self.classifier, self.observer));
                         }
                     };
                     let attempt = operation(Attempt {
@@ -169,20 +180,21 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
     where
         C: Classifier<E>,
     {
-        progress.stop(StopReason::Cancelled, None, self.classifier, self.observer)
+        progress.stop(StopReason::Cancelled, self.classifier, self.observer)
     }
 }
 
 /// Runs an attempt within its time.
 async fn limited<T, E>(
-    attempt: impl Future<Output = (Result<T, E>, Frame)>,
+    attempt: Scoped<'_, impl Future<Output = Result<T, E>>>,
     timeout: Option<Duration>,
 ) -> Result<T, Ended<E>> {
+    let mut attempt = pin!(attempt);
     let (result, frame) = match timeout {
         None => attempt.await,
-        Some(timeout) => match tokio::time::timeout(timeout, attempt).await {
+        Some(timeout) => match tokio::time::timeout(timeout, attempt.as_mut()).await {
             Ok(ended) => ended,
-            Err(_) => return Err(Ended::TimedOut(timeout)),
+            Err(_) => return Err(Ended::TimedOut(timeout, attempt.frame())),
         },
     };
     result.map_err(|error| Ended::Failed(error, frame))

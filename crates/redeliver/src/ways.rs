@@ -1,10 +1,13 @@
 //! The ways to start a call: on the policy, on the operation, or as a loop of one's own.
 
-use std::{cell::Cell, fmt, rc::Rc};
+use std::{cell::Cell, fmt, rc::Rc, sync::Arc};
 
-use redeliver_policy::{Class, Classify, Conduct, Decision, Failure, StopReason};
+use redeliver_policy::{Budget, Class, Classify, Conduct, Decision, Failure, Moment, StopReason};
 
-use crate::{Attempt, ByTrait, GaveUp, Plan, Retrier, Traced, clock, entropy, nested, run::surroundings};
+use crate::{
+    Attempt, ByTrait, GaveUp, Plan, Retrier, Traced, clock, entropy, nested,
+    run::{is_exhausted, surroundings},
+};
 
 /// `run`, `run_blocking` and `attempts` on a [`Policy`](crate::Policy) or a [`Pipeline`](crate::Pipeline).
 pub trait Run: Plan + Sized {
@@ -102,12 +105,16 @@ pub trait Run: Plan + Sized {
     /// assert_eq!(answer, Some("42"));
     /// ```
     fn attempts(&self) -> Attempts<'_, Self> {
-        let now = clock::now();
-        let outer = surroundings(nested::current(), None);
+        let outer = nested::current();
+        let own = self.shared_budget();
+        // One budget around and inside is one payment.
+        let outer_budget =
+            nested::current_budget(outer).filter(|outer| !own.is_some_and(|own| Arc::ptr_eq(own, outer)));
         Attempts {
-            session: self.start(now, outer),
+            session: self.start(clock::now(), surroundings(outer, None)),
+            outer_budget,
             begun: 0,
-            class: Rc::default(),
+            failed: Rc::default(),
             stopped: None,
         }
     }
@@ -151,8 +158,10 @@ impl<T, E, A: Future<Output = Result<T, E>>, F: FnMut() -> A> RetryOperation<T, 
 /// The attempts of a loop of your own; see [`Run::attempts`].
 pub struct Attempts<'a, P: Plan + 'a> {
     session: P::Session<'a>,
+    /// The budget of the loop around this one. The session has only what lives as long as the policy.
+    outer_budget: Option<Arc<Budget>>,
     begun: u32,
-    class: Rc<Cell<Class>>,
+    failed: Rc<Cell<Option<Class>>>,
     stopped: Option<StopReason>,
 }
 
@@ -161,13 +170,13 @@ pub struct Attempts<'a, P: Plan + 'a> {
 pub struct LoopAttempt {
     /// 1 for the first.
     pub number: u32,
-    class: Rc<Cell<Class>>,
+    failed: Rc<Cell<Option<Class>>>,
 }
 
 impl LoopAttempt {
     /// Says what the failure of this attempt means; without it, that it was transient.
     pub fn failed(&self, class: Class) {
-        self.class.set(class);
+        self.failed.set(Some(class));
     }
 }
 
@@ -180,13 +189,38 @@ impl<'a, P: Plan + 'a> Attempts<'a, P> {
 
     fn wait(&mut self) -> Result<(), StopReason> {
         if self.begun > 0 {
-            let failure = Failure::from(self.class.replace(Class::Transient));
-            match self.session.on_failure(clock::now(), failure, entropy::draw()) {
-                Decision::Retry { after, .. } => clock::block(after),
+            let (now, class) = (clock::now(), self.failed.take().unwrap_or_default());
+            match self
+                .session
+                .on_failure(now, Failure::from(class), entropy::draw())
+            {
+                Decision::Retry { .. } if !self.outer_pays(now, class) => return Err(StopReason::Budget),
+                Decision::Retry { after, .. } => {
+                    nested::report(true);
+                    clock::block(after);
+                }
                 Decision::Stop(reason) => return Err(reason),
             }
         }
         self.session.begin(clock::now(), entropy::draw()).map(|_| ())
+    }
+
+    fn outer_pays(&self, now: Moment, class: Class) -> bool {
+        self.outer_budget
+            .as_ref()
+            .is_none_or(|budget| budget.withdraw(now, class))
+    }
+}
+
+impl<'a, P: Plan + 'a> Drop for Attempts<'a, P> {
+    /// Leaving the loop is success, unless [`LoopAttempt::failed`] has said otherwise or the attempt panicked.
+    fn drop(&mut self) {
+        if self.stopped.is_none() {
+            nested::report(false);
+            if self.failed.get().is_none() && !std::thread::panicking() {
+                self.session.on_success(clock::now());
+            }
+        }
     }
 }
 
@@ -198,13 +232,14 @@ impl<'a, P: Plan + 'a> Iterator for Attempts<'a, P> {
             return None;
         }
         if let Err(reason) = self.wait() {
+            nested::report(is_exhausted(reason, self.begun));
             self.stopped = Some(reason);
             return None;
         }
         self.begun = self.begun.saturating_add(1);
         Some(LoopAttempt {
             number: self.begun,
-            class: Rc::clone(&self.class),
+            failed: Rc::clone(&self.failed),
         })
     }
 }
