@@ -31,6 +31,7 @@ mod nested;
 mod observe;
 mod plan;
 mod progress;
+mod race;
 mod retrier;
 mod run;
 pub mod testing;

@@ -131,8 +131,8 @@ impl<'a, F> Scoped<'a, F> {
     }
 
     /// The frame as the attempt last left it.
-    pub(crate) fn frame(self: Pin<&mut Self>) -> Frame {
-        *self.project().frame
+    pub(crate) const fn frame(&self) -> Frame {
+        self.frame
     }
 }
 

@@ -4,8 +4,6 @@ use std::{
     fmt,
     pin::{Pin, pin},
     sync::Arc,
-    task::Poll,
-    time::Duration,
 };
 
 use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
@@ -14,6 +12,7 @@ use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
     nested::{self, Frame, Scoped},
     progress::{Ended, Progress},
+    race::{Limited, Race},
     testing,
 };
 
@@ -46,7 +45,7 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
         if !plan.needs_clock() && outer.deadline == Moment::FAR_FUTURE {
             // The session of such a plan has nothing to say about a first try, so there is none yet.
             let attempt = Scoped::new(operation(Attempt::FIRST), Frame::inside(outer), None);
-            match race(until.as_mut(), attempt).await {
+            match Race::new(until.as_mut(), attempt).await {
                 Some((Ok(value), _)) => {
                     nested::report(false);
                     return Ok(value);
@@ -151,8 +150,9 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
                         number: progress.begin(),
                         timeout,
                     });
-                    let attempt = limited(Scoped::new(attempt, frame, self.plan.shared_budget()), timeout);
-                    race(until.as_mut(), attempt).await
+                    let attempt =
+                        Limited::new(Scoped::new(attempt, frame, self.plan.shared_budget()), timeout);
+                    Race::new(until.as_mut(), attempt).await
                 }
             };
             let wait = match outcome {
@@ -166,7 +166,7 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
                 Some(Err(ended)) => progress.settle(ended, &mut session, self.classifier, self.observer)?,
                 None => return Err(self.cancelled(progress)),
             };
-            if race(until.as_mut(), clock::sleep(wait)).await.is_none() {
+            if Race::new(until.as_mut(), clock::sleep(wait)).await.is_none() {
                 return Err(self.cancelled(progress));
             }
         }
@@ -182,34 +182,4 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
     {
         progress.stop(StopReason::Cancelled, self.classifier, self.observer)
     }
-}
-
-/// Runs an attempt within its time.
-async fn limited<T, E>(
-    attempt: Scoped<'_, impl Future<Output = Result<T, E>>>,
-    timeout: Option<Duration>,
-) -> Result<T, Ended<E>> {
-    let mut attempt = pin!(attempt);
-    let (result, frame) = match timeout {
-        None => attempt.await,
-        Some(timeout) => match tokio::time::timeout(timeout, attempt.as_mut()).await {
-            Ok(ended) => ended,
-            Err(_) => return Err(Ended::TimedOut(timeout, attempt.frame())),
-        },
-    };
-    result.map_err(|error| Ended::Failed(error, frame))
-}
-
-/// The future's value, or `None` if the caller wanted the end first.
-#[inline]
-async fn race<T>(
-    mut until: Pin<&mut impl Future<Output = ()>>,
-    future: impl Future<Output = T>,
-) -> Option<T> {
-    let mut future = pin!(future);
-    std::future::poll_fn(move |context| match until.as_mut().poll(context) {
-        Poll::Ready(()) => Poll::Ready(None),
-        Poll::Pending => future.as_mut().poll(context).map(Some),
-    })
-    .await
 }

@@ -23,7 +23,7 @@ async fn inner(calls: &Cell<u32>) -> Result<(), io::Error> {
             Err(refused())
         })
         .await
-        .map_err(|gave_up| gave_up.into_error().unwrap())
+        .map_err(|gave_up| gave_up.into_error().expect("every attempt failed"))
 }
 
 #[tokio::test(start_paused = true)]
