@@ -16,6 +16,7 @@
 //!
 //! - What decides is in [`redeliver_policy`], re-exported here: [`Policy`], [`Jitter`], [`Class`], [`Classify`], [`Pipeline`], …
 //! - What does is here: [`Run::run`], [`Run::run_blocking`], [`RetryOperation::retry`], [`Run::attempts`].
+//! - [`tower`](https://docs.rs/redeliver/latest/redeliver/tower/) (feature) is the same as a layer around a service.
 //! - [`testing`] takes the waiting out of your own tests.
 
 pub use redeliver_policy::*;
@@ -35,6 +36,8 @@ mod race;
 mod retrier;
 mod run;
 pub mod testing;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod ways;
 
 pub use attempt::Attempt;

@@ -63,6 +63,31 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
         report(&result);
         result
     }
+
+    /// Goes on after a first try that was made elsewhere.
+    #[cfg(feature = "tower")]
+    pub(crate) async fn resume<T, E, F, A>(
+        self,
+        outer: Frame,
+        first: First<E>,
+        mut operation: F,
+    ) -> Result<T, GaveUp<E>>
+    where
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
+        E: fmt::Display,
+        C: Classifier<E>,
+        O: Observer,
+    {
+        let tools = Tools {
+            plan: self.plan,
+            classifier: &self.classifier,
+            observer: &self.observer,
+        };
+        let result = tools.drive(outer, &mut operation, first, pin!(self.until)).await;
+        report(&result);
+        result
+    }
 }
 
 /// Tells a loop outside of this one whether its own retry would be a retry of retries.
@@ -101,7 +126,7 @@ struct Tools<'t, P, C, O> {
 }
 
 /// How the first try ended without a session: with an error, or cut short by the caller.
-type First<E> = Option<Option<(E, Frame)>>;
+pub(crate) type First<E> = Option<Option<(E, Frame)>>;
 
 impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
     async fn drive<T, E, F, A, U>(
