@@ -28,15 +28,6 @@ impl Frame {
         has_budget: false,
         retried_inside: false,
     };
-
-    /// The frame of an attempt that adds no limit of its own.
-    #[inline]
-    pub(crate) const fn inside(outer: Self) -> Self {
-        Self {
-            retried_inside: false,
-            ..outer
-        }
-    }
 }
 
 thread_local! {
@@ -150,5 +141,65 @@ impl<F: Future> Future for Scoped<'_, F> {
             Poll::Ready(output) => Poll::Ready((output, *this.frame)),
             Poll::Pending => Poll::Pending,
         }
+    }
+}
+
+pin_project! {
+    /// A first try that adds no limit of its own: it runs in the frame that is there, and only keeps its word on inner retries apart.
+    pub(crate) struct Unlimited<F> {
+        #[pin]
+        attempt: F,
+        retried_inside: bool,
+    }
+}
+
+impl<F> Unlimited<F> {
+    #[inline]
+    pub(crate) const fn new(attempt: F) -> Self {
+        Self {
+            attempt,
+            retried_inside: false,
+        }
+    }
+}
+
+impl<F: Future> Unlimited<F> {
+    /// A value, or an error with the frame as the attempt left it; which of them is `judge`'s to say.
+    #[inline]
+    pub(crate) fn poll_judged<T, E>(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        judge: impl FnOnce(F::Output) -> Result<T, E>,
+    ) -> Poll<Result<T, (E, Frame)>> {
+        let this = self.project();
+        let outer = FRAME.get().retried_inside;
+        // Mostly nobody has retried anything, and nothing is written.
+        report(*this.retried_inside);
+        let poll = this.attempt.poll(context);
+        let frame = FRAME.get();
+        *this.retried_inside = frame.retried_inside;
+        match poll.map(judge) {
+            Poll::Ready(Ok(value)) => {
+                report(false);
+                Poll::Ready(Ok(value))
+            }
+            Poll::Ready(Err(error)) => {
+                report(outer);
+                Poll::Ready(Err((error, frame)))
+            }
+            Poll::Pending => {
+                report(outer);
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<T, E, F: Future<Output = Result<T, E>>> Future for Unlimited<F> {
+    type Output = Result<T, (E, Frame)>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_judged(context, std::convert::identity)
     }
 }

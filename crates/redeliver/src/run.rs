@@ -10,7 +10,7 @@ use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
 
 use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
-    nested::{self, Frame, Scoped},
+    nested::{self, Frame, Scoped, Unlimited},
     progress::{Ended, Progress},
     race::{Limited, Race},
     testing,
@@ -20,7 +20,7 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
     /// Runs the operation until it succeeds or the plan gives up.
     ///
     /// Dropping the future ends it at once. A first try that works reads no clock, draws no random number and allocates
-    /// nothing, unless a deadline, a timeout or a pipeline asks for it.
+    /// nothing, unless a deadline, a timeout or a pipeline asks for it; all that comes after takes one allocation a call.
     ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
@@ -44,13 +44,10 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
         let mut first = None;
         if !plan.needs_clock() && outer.deadline == Moment::FAR_FUTURE {
             // The session of such a plan has nothing to say about a first try, so there is none yet.
-            let attempt = Scoped::new(operation(Attempt::FIRST), Frame::inside(outer), None);
+            let attempt = Unlimited::new(operation(Attempt::FIRST));
             match Race::new(until.as_mut(), attempt).await {
-                Some((Ok(value), _)) => {
-                    nested::report(false);
-                    return Ok(value);
-                }
-                Some((Err(error), frame)) => first = Some(Some((error, frame))),
+                Some(Ok(value)) => return Ok(value),
+                Some(Err(failed)) => first = Some(Some(failed)),
                 None => first = Some(None),
             }
         }
@@ -59,7 +56,8 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
             classifier: &classifier,
             observer: &observer,
         };
-        let result = tools.drive(outer, &mut operation, first, until).await;
+        // In a box, so that a call which needs nothing of all this is no larger than its operation, and as quick to move.
+        let result = Box::pin(tools.drive(outer, &mut operation, first, until)).await;
         report(&result);
         result
     }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     GaveUp, Observer, Plan, Retrier,
-    nested::{self, Frame, Scoped},
+    nested::{self, Frame, Unlimited},
     run::First,
 };
 
@@ -46,7 +46,7 @@ pin_project! {
         S: Service<Q>,
     {
         Start { call: Option<Call<S, Q, P, J, R, O>> },
-        First { #[pin] attempt: Scoped<'static, S::Future>, call: Option<Call<S, Q, P, J, R, O>>, outer: Frame },
+        First { #[pin] attempt: Unlimited<S::Future>, call: Option<Call<S, Q, P, J, R, O>>, outer: Frame },
         Driven { driven: Driven<S::Response> },
     }
 }
@@ -82,18 +82,17 @@ where
                     None => return Poll::Pending,
                 },
                 StateProjection::First { attempt, call, outer } => {
-                    let (result, frame) = ready!(attempt.poll(context));
-                    let Some(call) = call.take() else {
+                    let Some(settings) = call.as_ref().map(|call| &call.settings) else {
                         return Poll::Pending;
                     };
-                    match Unwanted::judge(result, &*call.settings.judge) {
-                        Ok(wanted) => {
-                            nested::report(false);
-                            return Poll::Ready(wanted.map_err(Into::into));
-                        }
-                        Err(unwanted) => State::Driven {
-                            driven: Box::pin(call.drive(*outer, Some(Some((unwanted, frame))))),
+                    let judge = |result| Unwanted::judge(result, &*settings.judge);
+                    let judged = ready!(attempt.poll_judged(context, judge));
+                    match (judged, call.take()) {
+                        (Ok(wanted), _) => return Poll::Ready(wanted.map_err(Into::into)),
+                        (Err(failed), Some(call)) => State::Driven {
+                            driven: Box::pin(call.drive(*outer, Some(Some(failed)))),
                         },
+                        (Err(_), None) => return Poll::Pending,
                     }
                 }
             };
@@ -141,7 +140,7 @@ where
         }
         match self.next_request() {
             Some(request) => State::First {
-                attempt: Scoped::new(self.service.call(request), Frame::inside(outer), None),
+                attempt: Unlimited::new(self.service.call(request)),
                 call: Some(self),
                 outer,
             },
