@@ -85,14 +85,15 @@ fn compare(policy: &Policy, base: Duration, cap: Duration) -> (f64, f64, f64) {
 
 fn nanos_per_delay(seed: u64, mut delay: impl FnMut(u32, Duration, u64) -> Duration) -> f64 {
     let mut random = fastrand::Rng::with_seed(seed);
-    let mut previous = Duration::ZERO;
+    // Always the same, so that one delay is measured and not the way from one to the next.
+    let previous = black_box(Duration::from_millis(700));
     #[expect(
         clippy::disallowed_methods,
         reason = "a benchmark measures the machine's own time"
     )]
     let started = Instant::now();
     for retry in 0..DELAYS {
-        previous = black_box(delay(black_box(retry % 12), previous, random.u64(..)));
+        black_box(delay(black_box(retry % 12), previous, random.u64(..)));
     }
     started.elapsed().as_secs_f64() * 1e9 / f64::from(DELAYS)
 }

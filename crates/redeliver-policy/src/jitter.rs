@@ -43,17 +43,21 @@ impl Bounds {
 }
 
 impl Jitter {
-    /// The bounds around the capped backoff `wait`.
+    /// The bounds of a draw that grows from the previous wait.
     #[inline]
-    pub(crate) fn bounds(self, wait: u64, base: u64, previous: u64, cap: u64) -> Bounds {
+    pub(crate) fn decorrelated(base: u64, previous: u64, cap: u64) -> Bounds {
+        let low = base.min(cap);
+        let high = previous.max(base).saturating_mul(3).min(cap).max(low);
+        Bounds { low, high }
+    }
+
+    /// The bounds around the capped backoff `wait`, for every kind that has them.
+    #[inline]
+    pub(crate) fn bounds(self, wait: u64) -> Bounds {
         let (low, high) = match self {
-            Self::None => (wait, wait),
+            Self::None | Self::Decorrelated => (wait, wait),
             Self::Full => (0, wait),
             Self::Equal => (wait / 2, wait),
-            Self::Decorrelated => {
-                let low = base.min(cap);
-                (low, previous.max(base).saturating_mul(3).min(cap).max(low))
-            }
             Self::Additive(factor) => (wait, wait.saturating_add(share(wait, factor))),
             Self::Proportional(factor) => {
                 let part = share(wait, factor);
@@ -74,6 +78,7 @@ impl Jitter {
 }
 
 /// `factor` of `wait`; a negative or NaN factor is none of it, as the cast saturates.
+#[inline]
 pub(crate) fn share(wait: u64, factor: f64) -> u64 {
     (wait as f64 * factor) as u64
 }

@@ -176,7 +176,11 @@ impl Policy {
     #[inline]
     #[must_use]
     pub fn wait(&self, retry: u32, previous: Duration, entropy: u64) -> Duration {
-        Duration::from_nanos(self.bounds_nanos(retry, nanos(previous)).draw(entropy))
+        let previous = match self.jitter {
+            Jitter::Decorrelated => nanos(previous),
+            _ => 0,
+        };
+        Duration::from_nanos(self.bounds_nanos(retry, previous).draw(entropy))
     }
 
     /// The shortest and the longest wait that can come before retry number `retry` (from zero).
@@ -196,9 +200,11 @@ impl Policy {
     #[inline]
     pub(crate) fn bounds_nanos(&self, retry: u32, previous: u64) -> Bounds {
         let cap = nanos(self.max_delay);
-        let wait = self.backoff.wait_nanos(retry, cap);
-        self.jitter
-            .bounds(wait, nanos(self.backoff.base()), previous, cap)
+        // The shape and the previous wait are each other's alternative: what is not asked for is not computed.
+        match self.jitter {
+            Jitter::Decorrelated => Jitter::decorrelated(nanos(self.backoff.base()), previous, cap),
+            jitter => jitter.bounds(self.backoff.wait_nanos(retry, cap)),
+        }
     }
 
     /// The wait that obeys a server's hint: never shorter, and spread after it so that all who were told the same do not come back at

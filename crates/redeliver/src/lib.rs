@@ -26,6 +26,7 @@ mod blocking;
 mod classifier;
 pub mod clock;
 pub mod entropy;
+mod first_try;
 mod gave_up;
 mod lent;
 mod nested;

@@ -31,7 +31,10 @@ impl Frame {
 }
 
 thread_local! {
-    static FRAME: Cell<Frame> = const { Cell::new(Frame::NONE) };
+    static DEADLINE: Cell<Moment> = const { Cell::new(Moment::FAR_FUTURE) };
+    static HAS_BUDGET: Cell<bool> = const { Cell::new(false) };
+    /// Apart from the limits, because a first try looks at nothing else.
+    static RETRIED_INSIDE: Cell<bool> = const { Cell::new(false) };
     /// Apart from the frame, because a value that must be dropped makes every access dearer.
     static BUDGET: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
@@ -39,7 +42,25 @@ thread_local! {
 /// The frame of the attempt that is running on this thread.
 #[inline]
 pub(crate) fn current() -> Frame {
-    FRAME.get()
+    Frame {
+        deadline: DEADLINE.get(),
+        has_budget: HAS_BUDGET.get(),
+        retried_inside: RETRIED_INSIDE.get(),
+    }
+}
+
+fn replace(frame: Frame) -> Frame {
+    Frame {
+        deadline: DEADLINE.replace(frame.deadline),
+        has_budget: HAS_BUDGET.replace(frame.has_budget),
+        retried_inside: RETRIED_INSIDE.replace(frame.retried_inside),
+    }
+}
+
+/// Whether the attempt that is running on this thread has a deadline.
+#[inline]
+pub(crate) fn has_deadline() -> bool {
+    DEADLINE.get() < Moment::FAR_FUTURE
 }
 
 /// The budget that goes with the current frame.
@@ -54,13 +75,18 @@ pub(crate) fn current_budget(frame: Frame) -> Option<Arc<Budget>> {
 /// Tells the loop outside, if there is one, whether its own retry would be a retry of this one's retries.
 #[inline]
 pub(crate) fn report(retried_inside: bool) {
-    let frame = FRAME.get();
-    if frame.retried_inside != retried_inside {
-        FRAME.set(Frame {
-            retried_inside,
-            ..frame
-        });
+    swap_retried_inside(retried_inside);
+}
+
+/// Says whether an inner loop has retried in vain, and what was said before.
+#[inline]
+pub(crate) fn swap_retried_inside(retried_inside: bool) -> bool {
+    let before = RETRIED_INSIDE.get();
+    // Mostly nobody has retried anything, and nothing is written.
+    if before != retried_inside {
+        RETRIED_INSIDE.set(retried_inside);
     }
+    before
 }
 
 /// Puts a frame in place, and the one before back, even when the attempt panics.
@@ -74,7 +100,7 @@ impl Entered {
     fn new(frame: Frame, budget: Option<&Arc<Budget>>) -> Self {
         let budget_before = budget.map(|budget| BUDGET.replace(Some(Arc::clone(budget))));
         Self {
-            before: FRAME.replace(frame),
+            before: replace(frame),
             budget_before,
         }
     }
@@ -83,7 +109,7 @@ impl Entered {
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        FRAME.set(self.before);
+        replace(self.before);
         if let Some(before) = self.budget_before.take() {
             BUDGET.set(before);
         }
@@ -98,7 +124,7 @@ pub(crate) fn enter<T>(
 ) -> (T, Frame) {
     let _entered = Entered::new(frame, budget);
     let value = attempt();
-    (value, FRAME.get())
+    (value, current())
 }
 
 pin_project! {
@@ -135,71 +161,11 @@ impl<F: Future> Future for Scoped<'_, F> {
         let this = self.project();
         let entered = Entered::new(*this.frame, *this.budget);
         let poll = this.attempt.poll(context);
-        *this.frame = FRAME.get();
+        *this.frame = current();
         drop(entered);
         match poll {
             Poll::Ready(output) => Poll::Ready((output, *this.frame)),
             Poll::Pending => Poll::Pending,
         }
-    }
-}
-
-pin_project! {
-    /// A first try that adds no limit of its own: it runs in the frame that is there, and only keeps its word on inner retries apart.
-    pub(crate) struct Unlimited<F> {
-        #[pin]
-        attempt: F,
-        retried_inside: bool,
-    }
-}
-
-impl<F> Unlimited<F> {
-    #[inline]
-    pub(crate) const fn new(attempt: F) -> Self {
-        Self {
-            attempt,
-            retried_inside: false,
-        }
-    }
-}
-
-impl<F: Future> Unlimited<F> {
-    /// A value, or an error with the frame as the attempt left it; which of them is `judge`'s to say.
-    #[inline]
-    pub(crate) fn poll_judged<T, E>(
-        self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        judge: impl FnOnce(F::Output) -> Result<T, E>,
-    ) -> Poll<Result<T, (E, Frame)>> {
-        let this = self.project();
-        let outer = FRAME.get().retried_inside;
-        // Mostly nobody has retried anything, and nothing is written.
-        report(*this.retried_inside);
-        let poll = this.attempt.poll(context);
-        let frame = FRAME.get();
-        *this.retried_inside = frame.retried_inside;
-        match poll.map(judge) {
-            Poll::Ready(Ok(value)) => {
-                report(false);
-                Poll::Ready(Ok(value))
-            }
-            Poll::Ready(Err(error)) => {
-                report(outer);
-                Poll::Ready(Err((error, frame)))
-            }
-            Poll::Pending => {
-                report(outer);
-                Poll::Pending
-            }
-        }
-    }
-}
-
-impl<T, E, F: Future<Output = Result<T, E>>> Future for Unlimited<F> {
-    type Output = Result<T, (E, Frame)>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.poll_judged(context, std::convert::identity)
     }
 }

@@ -6,11 +6,12 @@ use std::{
     sync::Arc,
 };
 
-use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
+use redeliver_policy::{Budget, Conduct, Outer, StopReason};
 
 use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
-    nested::{self, Frame, Scoped, Unlimited},
+    first_try::FirstTry,
+    nested::{self, Frame, Scoped},
     progress::{Ended, Progress},
     race::{Limited, Race},
     testing,
@@ -19,13 +20,14 @@ use crate::{
 impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
     /// Runs the operation until it succeeds or the plan gives up.
     ///
+    /// Where the policy sets no limit of time, the operation is called for its first future here; that is polled when this one is.
     /// Dropping the future ends it at once. A first try that works reads no clock, draws no random number and allocates
     /// nothing, unless a deadline, a timeout or a pipeline asks for it; all that comes after takes one allocation a call.
     ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
-    pub async fn run<T, E, F, A>(self, mut operation: F) -> Result<T, GaveUp<E>>
+    pub fn run<T, E, F, A>(self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
     where
         F: FnMut(Attempt) -> A,
         A: Future<Output = Result<T, E>>,
@@ -33,37 +35,10 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
         C: Classifier<E>,
         O: Observer,
     {
-        let outer = nested::current();
-        let Self {
-            plan,
-            classifier,
-            observer,
-            until,
-        } = self;
-        let mut until = pin!(until);
-        let mut first = None;
-        if !plan.needs_clock() && outer.deadline == Moment::FAR_FUTURE {
-            // The session of such a plan has nothing to say about a first try, so there is none yet.
-            let attempt = Unlimited::new(operation(Attempt::FIRST));
-            match Race::new(until.as_mut(), attempt).await {
-                Some(Ok(value)) => return Ok(value),
-                Some(Err(failed)) => first = Some(Some(failed)),
-                None => first = Some(None),
-            }
-        }
-        let tools = Tools {
-            plan,
-            classifier: &classifier,
-            observer: &observer,
-        };
-        // In a box, so that a call which needs nothing of all this is no larger than its operation, and as quick to move.
-        let result = Box::pin(tools.drive(outer, &mut operation, first, until)).await;
-        report(&result);
-        result
+        FirstTry::new(self, operation, Retrier::resume)
     }
 
-    /// Goes on after a first try that was made elsewhere.
-    #[cfg(feature = "tower")]
+    /// Goes on after the first try, or with it if there was none yet.
     pub(crate) async fn resume<T, E, F, A>(
         self,
         outer: Frame,

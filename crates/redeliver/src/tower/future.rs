@@ -13,12 +13,13 @@ use tower_service::Service;
 use super::{
     BoxError, Cause, Judge, Replay,
     attempt::AttemptFuture,
+    first::Unlimited,
     judge::{Judged, Unwanted},
     layer::Settings,
 };
 use crate::{
     GaveUp, Observer, Plan, Retrier,
-    nested::{self, Frame, Unlimited},
+    nested::{self, Frame},
     run::First,
 };
 

@@ -40,6 +40,7 @@
 
 mod attempt;
 mod error;
+mod first;
 mod future;
 mod judge;
 mod layer;
