@@ -26,7 +26,7 @@ pub trait Run: Plan + Sized {
     /// # Ok(()) }
     /// ```
     ///
-    /// The shortest form is the quickest: `policy.run(|_| fetch(&order))` has no async block of its own to go through.
+    /// A function that is async already needs no async block around it: `policy.run(|_| fetch(&order))`.
     /// A closure that changes what it has borrowed is for [`run_mut`](Run::run_mut).
     ///
     /// # Errors
