@@ -39,6 +39,10 @@ pub trait Conduct {
     /// The attempt succeeded, and with it the call.
     fn on_success(&mut self, now: Moment);
 
+    /// A loop inside the attempt has retried and has nothing to show for it: the failure told next is the last, whatever its class,
+    /// because one more attempt would multiply theirs.
+    fn retried_inside(&mut self);
+
     /// The attempt failed: what now?
     fn on_failure(&mut self, now: Moment, failure: Failure, entropy: u64) -> Decision;
 
@@ -81,6 +85,10 @@ impl Conduct for Session<'_> {
     }
 
     fn on_success(&mut self, _now: Moment) {}
+
+    fn retried_inside(&mut self) {
+        Session::retried_inside(self);
+    }
 
     fn on_failure(&mut self, now: Moment, failure: Failure, entropy: u64) -> Decision {
         Session::on_failure(self, now, failure.class, entropy)

@@ -64,6 +64,7 @@ pub struct Session<'a> {
     previous_wait: u64,
     deadline: Moment,
     idempotent: bool,
+    retried_inside: bool,
 }
 
 impl<'a> Session<'a> {
@@ -87,6 +88,7 @@ impl<'a> Session<'a> {
             previous_wait: 0,
             deadline,
             idempotent: policy.idempotent,
+            retried_inside: false,
         }
     }
 
@@ -164,6 +166,9 @@ impl<'a> Session<'a> {
         if next >= self.deadline {
             return Decision::Stop(StopReason::Deadline);
         }
+        if self.retried_inside {
+            return Decision::Stop(StopReason::Nested);
+        }
         // Last, so that only a retry that will be made is paid for.
         if !self.pay(now, class) {
             return Decision::Stop(StopReason::Budget);
@@ -175,6 +180,11 @@ impl<'a> Session<'a> {
             after,
             attempt_timeout: self.attempt_timeout(next),
         }
+    }
+
+    /// A loop inside the attempt has retried and has nothing to show for it: no failure is followed by a retry any more.
+    pub const fn retried_inside(&mut self) {
+        self.retried_inside = true;
     }
 
     fn pay(&self, now: Moment, class: Class) -> bool {

@@ -5,13 +5,13 @@ use std::{fmt, time::Duration};
 use redeliver_policy::{Conduct, StopReason};
 
 use crate::{
-    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock,
-    drive::{frame_inside, hold, report, surroundings},
-    entropy, nested,
+    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
+    nested::{self, Frame},
     progress::{Ended, Progress},
+    run::{hold, report, surroundings},
 };
 
-impl<P: Plan, C, O> Retrier<'_, P, C, O> {
+impl<P: Plan, C, O, U> Retrier<'_, P, C, O, U> {
     /// Runs a blocking operation until it succeeds or the plan gives up, holding the thread while it waits.
     ///
     /// A blocking attempt cannot be cut short from outside: its time is in [`Attempt::timeout`] for it to keep, and the
@@ -50,23 +50,30 @@ impl<P: Plan, C, O> Retrier<'_, P, C, O> {
         let started = clock::now();
         let mut session = plan.start(started, surroundings(outer, outer_budget.as_ref()));
         let mut progress = Progress::new(Some(started));
-        let frame = frame_inside(outer, plan, session.deadline());
+        let has_budget = outer.has_budget || plan.shared_budget().is_some();
+        let frame = Frame {
+            deadline: session.deadline(),
+            has_budget,
+            ..Frame::NONE
+        };
         loop {
             let timeout = begin(plan, &mut session, &observer, progress.attempts())
-                .map_err(|reason| progress.stop(reason, None, &classifier, &observer))?;
+                .map_err(|reason| progress.stop(reason, &classifier, &observer))?;
             let attempt = Attempt {
                 number: progress.begin(),
                 timeout,
             };
-            let (result, inner_gave_up) = nested::enter(frame, plan.shared_budget(), || operation(attempt));
+            let (result, left) = nested::enter(frame, plan.shared_budget(), || operation(attempt));
             match result {
                 Ok(value) => {
                     session.on_success(clock::now());
-                    progress.recovered(&observer);
+                    if progress.attempts() > 1 {
+                        observer.on_recovery(progress.attempts());
+                    }
                     return Ok(value);
                 }
                 Err(error) => {
-                    let ended = Ended::Failed(error, inner_gave_up);
+                    let ended = Ended::Failed(error, left);
                     clock::block(progress.settle(ended, &mut session, &classifier, &observer)?);
                 }
             }

@@ -34,7 +34,7 @@ impl<E, F: Fn(&E) -> Class> Classifier<E> for F {
 }
 
 /// `a::b::Name<…>` reads as `Name`.
-fn short_name<E>() -> &'static str {
+pub(crate) fn short_name<E>() -> &'static str {
     let path = std::any::type_name::<E>();
     let path = path.split('<').next().unwrap_or(path);
     path.rsplit("::").next().unwrap_or(path)

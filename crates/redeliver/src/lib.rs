@@ -17,6 +17,7 @@
 //! - What decides is in [`redeliver_policy`], re-exported here: [`Policy`], [`Jitter`], [`Class`], [`Classify`], [`Pipeline`], …
 //! - What does is here: [`Run::run`], [`Run::run_blocking`], [`RetryOperation::retry`], [`Run::attempts`].
 //! - The feature `http` adds `http::Client`, a client over reqwest whose calls are retried.
+//! - [`tower`](https://docs.rs/redeliver/latest/redeliver/tower/) (feature) is the same as a layer around a service.
 //! - [`testing`] takes the waiting out of your own tests.
 
 pub use redeliver_policy::*;
@@ -25,15 +26,17 @@ mod attempt;
 mod blocking;
 mod classifier;
 pub mod clock;
-mod drive;
 pub mod entropy;
+mod first_try;
 mod gave_up;
 #[cfg(feature = "http")]
 pub mod http;
+mod lent;
 mod nested;
 mod observe;
 mod plan;
 mod progress;
+mod race;
 mod retrier;
 mod run;
 #[cfg(feature = "sse")]
@@ -41,6 +44,8 @@ pub mod sse;
 #[cfg(feature = "stream")]
 pub mod stream;
 pub mod testing;
+#[cfg(feature = "tower")]
+pub mod tower;
 mod ways;
 #[cfg(feature = "websocket")]
 pub mod websocket;
@@ -50,7 +55,7 @@ pub use classifier::{ByTrait, Classified, Classifier};
 pub use gave_up::{Ending, GaveUp};
 pub use observe::{Both, Observer, RetryEvent, StopEvent, Traced};
 pub use plan::Plan;
-pub use retrier::{Retrier, Until};
+pub use retrier::Retrier;
 pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
 
 /// What a file that retries something wants in scope.

@@ -11,12 +11,14 @@ use std::{
 use pin_project_lite::pin_project;
 use redeliver_policy::{Budget, Moment};
 
-/// What an inner loop can see of the outer.
+/// What an inner loop can see of the outer, and what it leaves behind for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) deadline: Moment,
     /// Whether the budget beside this frame is the outer loop's.
     pub(crate) has_budget: bool,
+    /// The last inner loop has retried, and has no value to show for it.
+    pub(crate) retried_inside: bool,
 }
 
 impl Frame {
@@ -24,13 +26,15 @@ impl Frame {
     pub(crate) const NONE: Self = Self {
         deadline: Moment::FAR_FUTURE,
         has_budget: false,
+        retried_inside: false,
     };
 }
 
 thread_local! {
-    static FRAME: Cell<Frame> = const { Cell::new(Frame::NONE) };
-    /// How often a loop has given up on this thread. Whoever polls an attempt compares before and after: a first try that works costs a load.
-    static GIVE_UPS: Cell<u32> = const { Cell::new(0) };
+    static DEADLINE: Cell<Moment> = const { Cell::new(Moment::FAR_FUTURE) };
+    static HAS_BUDGET: Cell<bool> = const { Cell::new(false) };
+    /// Apart from the limits, because a first try looks at nothing else.
+    static RETRIED_INSIDE: Cell<bool> = const { Cell::new(false) };
     /// Apart from the frame, because a value that must be dropped makes every access dearer.
     static BUDGET: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
@@ -38,13 +42,25 @@ thread_local! {
 /// The frame of the attempt that is running on this thread.
 #[inline]
 pub(crate) fn current() -> Frame {
-    FRAME.get()
+    Frame {
+        deadline: DEADLINE.get(),
+        has_budget: HAS_BUDGET.get(),
+        retried_inside: RETRIED_INSIDE.get(),
+    }
 }
 
-/// Whether a loop outside of this one has a deadline.
+fn replace(frame: Frame) -> Frame {
+    Frame {
+        deadline: DEADLINE.replace(frame.deadline),
+        has_budget: HAS_BUDGET.replace(frame.has_budget),
+        retried_inside: RETRIED_INSIDE.replace(frame.retried_inside),
+    }
+}
+
+/// Whether the attempt that is running on this thread has a deadline.
 #[inline]
 pub(crate) fn has_deadline() -> bool {
-    FRAME.with(|frame| frame.get().deadline < Moment::FAR_FUTURE)
+    DEADLINE.get() < Moment::FAR_FUTURE
 }
 
 /// The budget that goes with the current frame.
@@ -56,9 +72,21 @@ pub(crate) fn current_budget(frame: Frame) -> Option<Arc<Budget>> {
     }
 }
 
-/// Tells the loops outside, if there are any, that this one has retried and given up.
-pub(crate) fn gave_up() {
-    GIVE_UPS.set(GIVE_UPS.get().wrapping_add(1));
+/// Tells the loop outside, if there is one, whether its own retry would be a retry of this one's retries.
+#[inline]
+pub(crate) fn report(retried_inside: bool) {
+    swap_retried_inside(retried_inside);
+}
+
+/// Says whether an inner loop has retried in vain, and what was said before.
+#[inline]
+pub(crate) fn swap_retried_inside(retried_inside: bool) -> bool {
+    let before = RETRIED_INSIDE.get();
+    // Mostly nobody has retried anything, and nothing is written.
+    if before != retried_inside {
+        RETRIED_INSIDE.set(retried_inside);
+    }
+    before
 }
 
 /// Puts a frame in place, and the one before back, even when the attempt panics.
@@ -68,69 +96,35 @@ struct Entered {
 }
 
 impl Entered {
+    #[inline]
     fn new(frame: Frame, budget: Option<&Arc<Budget>>) -> Self {
         let budget_before = budget.map(|budget| BUDGET.replace(Some(Arc::clone(budget))));
         Self {
-            before: FRAME.replace(frame),
+            before: replace(frame),
             budget_before,
         }
     }
 }
 
 impl Drop for Entered {
+    #[inline]
     fn drop(&mut self) {
-        FRAME.set(self.before);
+        replace(self.before);
         if let Some(before) = self.budget_before.take() {
             BUDGET.set(before);
         }
     }
 }
 
-/// Runs a blocking attempt inside a frame, and says whether a loop inside it gave up.
-pub(crate) fn enter<T>(frame: Frame, budget: Option<&Arc<Budget>>, attempt: impl FnOnce() -> T) -> (T, bool) {
+/// Runs a blocking attempt inside a frame; the frame as the attempt left it comes back.
+pub(crate) fn enter<T>(
+    frame: Frame,
+    budget: Option<&Arc<Budget>>,
+    attempt: impl FnOnce() -> T,
+) -> (T, Frame) {
     let _entered = Entered::new(frame, budget);
-    let before = GIVE_UPS.get();
     let value = attempt();
-    (value, GIVE_UPS.get() != before)
-}
-
-pin_project! {
-    /// An attempt that is listened to: whether a loop inside it gave up comes back with its error.
-    pub(crate) struct Heard<F> {
-        #[pin]
-        attempt: F,
-        inner_gave_up: bool,
-    }
-}
-
-impl<F> Heard<F> {
-    #[inline]
-    pub(crate) fn new(attempt: F) -> Self {
-        Self {
-            attempt,
-            inner_gave_up: false,
-        }
-    }
-}
-
-impl<T, E, F: Future<Output = Result<T, E>>> Future for Heard<F> {
-    type Output = Result<T, (E, bool)>;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.project();
-        let before = GIVE_UPS.get();
-        match this.attempt.poll(context) {
-            Poll::Ready(Ok(value)) => Poll::Ready(Ok(value)),
-            Poll::Ready(Err(error)) => {
-                Poll::Ready(Err((error, *this.inner_gave_up || GIVE_UPS.get() != before)))
-            }
-            Poll::Pending => {
-                *this.inner_gave_up |= GIVE_UPS.get() != before;
-                Poll::Pending
-            }
-        }
-    }
+    (value, current())
 }
 
 pin_project! {
@@ -144,6 +138,7 @@ pin_project! {
 }
 
 impl<'a, F> Scoped<'a, F> {
+    #[inline]
     pub(crate) fn new(attempt: F, frame: Frame, budget: Option<&'a Arc<Budget>>) -> Self {
         Self {
             attempt,
@@ -151,14 +146,26 @@ impl<'a, F> Scoped<'a, F> {
             budget,
         }
     }
+
+    /// The frame as the attempt last left it.
+    pub(crate) const fn frame(&self) -> Frame {
+        self.frame
+    }
 }
 
 impl<F: Future> Future for Scoped<'_, F> {
-    type Output = F::Output;
+    type Output = (F::Output, Frame);
 
+    #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.project();
-        let _entered = Entered::new(*this.frame, *this.budget);
-        this.attempt.poll(context)
+        let entered = Entered::new(*this.frame, *this.budget);
+        let poll = this.attempt.poll(context);
+        *this.frame = current();
+        drop(entered);
+        match poll {
+            Poll::Ready(output) => Poll::Ready((output, *this.frame)),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }

@@ -30,7 +30,7 @@ pub struct StopEvent<'a> {
     pub attempts: u32,
     /// Why no further one is.
     pub reason: StopReason,
-    /// The kind of the last error; empty if no attempt was made.
+    /// The kind of the last error; empty if no attempt ended with one.
     pub error_type: &'a str,
     /// The last error.
     pub error: &'a dyn fmt::Display,

@@ -5,7 +5,7 @@ use redeliver_policy::{Budget, Conduct, Moment, Outer, Pipeline, PipelineRun, Po
 /// What can be run: a [`Policy`], or a [`Pipeline`] around one.
 pub trait Plan {
     /// One call's way through it.
-    type Session<'a>: Conduct
+    type Session<'a>: Conduct + Send
     where
         Self: 'a;
 

@@ -2,14 +2,17 @@ use std::{fmt, time::Duration};
 
 use redeliver_policy::{Conduct, Decision, Failure, Moment, StopReason, duration::display};
 
-use crate::{Classifier, Ending, GaveUp, Observer, RetryEvent, StopEvent, clock, entropy};
+use crate::{
+    Classifier, Ending, GaveUp, Observer, RetryEvent, StopEvent, clock, entropy,
+    nested::{self, Frame},
+};
 
 /// How an attempt ended without a value.
 pub(crate) enum Ended<E> {
-    /// With an error of its own, and perhaps after a loop inside it had given up.
-    Failed(E, bool),
-    /// By its timeout.
-    TimedOut(Duration),
+    /// With an error of its own, and perhaps after an inner loop had given up.
+    Failed(E, Frame),
+    /// By its timeout, and perhaps in the middle of an inner loop's retries.
+    TimedOut(Duration, Frame),
 }
 
 /// What the drivers keep between attempts; the deciding is the session's.
@@ -17,7 +20,8 @@ pub(crate) struct Progress<E> {
     attempts: u32,
     started: Option<Moment>,
     last_error: Option<E>,
-    timed_out: bool,
+    /// The time after which the last attempt was cut, if it was.
+    timed_out: Option<Duration>,
 }
 
 impl<E: fmt::Display> Progress<E> {
@@ -26,26 +30,20 @@ impl<E: fmt::Display> Progress<E> {
             attempts: 0,
             started,
             last_error: None,
-            timed_out: false,
+            timed_out: None,
         }
     }
 
     /// An attempt begins; its number.
     pub(crate) fn begin(&mut self) -> u32 {
         self.attempts = self.attempts.saturating_add(1);
+        self.timed_out = None;
         self.attempts
     }
 
     /// Attempts that have begun.
     pub(crate) const fn attempts(&self) -> u32 {
         self.attempts
-    }
-
-    /// The last attempt succeeded.
-    pub(crate) fn recovered(&self, observer: &impl Observer) {
-        if self.attempts > 1 {
-            observer.on_recovery(self.attempts);
-        }
     }
 
     /// The attempt ended without a value: the wait before the next, or the end.
@@ -58,21 +56,24 @@ impl<E: fmt::Display> Progress<E> {
     ) -> Result<Duration, GaveUp<E>> {
         let now = clock::now();
         self.started.get_or_insert(now);
-        let (failure, nested, timeout) = match ended {
-            Ended::Failed(error, inner_gave_up) => {
+        let (failure, frame) = match ended {
+            Ended::Failed(error, frame) => {
                 let failure = Failure::from(classifier.class(&error));
                 self.last_error = Some(error);
-                (failure, inner_gave_up, None)
+                (failure, frame)
             }
-            Ended::TimedOut(after) => (Failure::TIMED_OUT, false, Some(after)),
+            Ended::TimedOut(after, frame) => {
+                self.timed_out = Some(after);
+                (Failure::TIMED_OUT, frame)
+            }
         };
-        self.timed_out = timeout.is_some();
-        let decision = match session.on_failure(now, failure, entropy::draw()) {
-            Decision::Retry { .. } if nested => Decision::Stop(StopReason::Nested),
-            decision => decision,
-        };
-        match decision {
+        if frame.retried_inside {
+            session.retried_inside();
+        }
+        match session.on_failure(now, failure, entropy::draw()) {
             Decision::Retry { after, .. } => {
+                // Whoever cuts this loop short from outside must not take it for one that has not retried.
+                nested::report(true);
                 let event = |error_type: &str, error: &dyn fmt::Display| {
                     let max = session.policy().max_attempts;
                     let (attempt, class) = (self.attempts, failure.class);
@@ -85,10 +86,10 @@ impl<E: fmt::Display> Progress<E> {
                         error,
                     });
                 };
-                self.described(timeout, classifier, event);
+                self.described(classifier, event);
                 Ok(after)
             }
-            Decision::Stop(reason) => Err(self.stop(reason, timeout, classifier, observer)),
+            Decision::Stop(reason) => Err(self.stop(reason, classifier, observer)),
         }
     }
 
@@ -96,12 +97,11 @@ impl<E: fmt::Display> Progress<E> {
     pub(crate) fn stop(
         &mut self,
         reason: StopReason,
-        timeout: Option<Duration>,
         classifier: &impl Classifier<E>,
         observer: &impl Observer,
     ) -> GaveUp<E> {
         let attempts = self.attempts;
-        self.described(timeout, classifier, |error_type, error| {
+        self.described(classifier, |error_type, error| {
             observer.on_stop(&StopEvent {
                 attempts,
                 reason,
@@ -116,26 +116,20 @@ impl<E: fmt::Display> Progress<E> {
                 .map_or(Duration::ZERO, |started| clock::now().since(started)),
             reason,
             last_error: self.last_error.take(),
-            timed_out: self.timed_out,
+            timed_out: self.timed_out.is_some(),
         })
     }
 
     /// Tells the kind and the text of how the last attempt ended.
-    fn described(
-        &self,
-        timeout: Option<Duration>,
-        classifier: &impl Classifier<E>,
-        tell: impl FnOnce(&str, &dyn fmt::Display),
-    ) {
-        match (timeout, &self.last_error) {
-            (Some(timeout), _) => {
-                tell(
-                    "Timeout",
-                    &format_args!("the attempt took longer than {}", display(timeout)),
-                );
-            }
+    fn described(&self, classifier: &impl Classifier<E>, tell: impl FnOnce(&str, &dyn fmt::Display)) {
+        match (self.timed_out, &self.last_error) {
+            (Some(timeout), _) => tell(
+                "Timeout",
+                &format_args!("the attempt took longer than {}", display(timeout)),
+            ),
             (None, Some(error)) => tell(classifier.kind(error), error),
-            (None, None) => tell("", &"no attempt was made"),
+            (None, None) if self.attempts == 0 => tell("", &"no attempt was made"),
+            (None, None) => tell("", &"the attempt did not end by itself"),
         }
     }
 }

@@ -1,88 +1,219 @@
-//! The async entry points: a first try at no cost, then the driver.
+//! The async driver: it waits, polls and measures; the session decides.
 
 use std::{
     fmt,
     pin::{Pin, pin},
-    task::{Context, Poll},
+    sync::Arc,
+    time::Duration,
 };
+
+use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
 
 use crate::{
-    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, Until,
-    drive::First,
-    nested::{self, Heard},
+    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
+    first_try::FirstTry,
+    nested::{self, Frame, Scoped},
+    progress::{Ended, Progress},
+    race::{Limited, Race},
+    testing,
 };
 
-impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
+impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
     /// Runs the operation until it succeeds or the plan gives up.
     ///
+    /// Where the policy sets no limit of time, the operation is called for its first future here; that is polled when this one is.
     /// Dropping the future ends it at once. A first try that works reads no clock, draws no random number and allocates
-    /// nothing, unless a deadline, a timeout or a pipeline asks for it.
+    /// nothing, unless a deadline, a timeout or a pipeline asks for it; all that comes after takes one allocation a call.
     ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
-    pub async fn run<T, E, F>(self, mut operation: F) -> Result<T, GaveUp<E>>
+    pub fn run<T, E, F, A>(self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
     where
-        F: AsyncFnMut(Attempt) -> Result<T, E>,
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
         E: fmt::Display,
         C: Classifier<E>,
+        O: Observer,
     {
-        let first = if self.plan.needs_clock() || nested::has_deadline() {
-            None
-        } else {
-            // The session of such a plan has nothing to say about a first try, so there is none yet.
-            match Heard::new(operation(Attempt::FIRST)).await {
-                Ok(value) => return Ok(value),
-                Err(failed) => Some(failed),
-            }
-        };
-        self.go_on(&mut operation, first).await
+        FirstTry::new(self, operation, Retrier::resume)
     }
 
-    /// All but a first try that works. On the heap and out of line: kept in place, it made such a first try twice as slow.
-    #[cold]
-    #[inline(never)]
-    fn go_on<T, E, F>(
+    /// Goes on after the first try, or with it if there was none yet.
+    pub(crate) async fn resume<T, E, F, A>(
+        self,
+        outer: Frame,
+        first: First<E>,
+        mut operation: F,
+    ) -> Result<T, GaveUp<E>>
+    where
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
+        E: fmt::Display,
+        C: Classifier<E>,
+        O: Observer,
+    {
+        let tools = Tools {
+            plan: self.plan,
+            classifier: &self.classifier,
+            observer: &self.observer,
+        };
+        let result = tools.drive(outer, &mut operation, first, pin!(self.until)).await;
+        report(&result);
+        result
+    }
+}
+
+/// Tells a loop outside of this one whether its own retry would be a retry of retries.
+pub(crate) fn report<T, E>(result: &Result<T, GaveUp<E>>) {
+    nested::report(
+        result
+            .as_ref()
+            .is_err_and(|gave_up| is_exhausted(gave_up.reason, gave_up.attempts)),
+    );
+}
+
+/// Whether a loop that ended so has done what retries can do.
+pub(crate) const fn is_exhausted(reason: StopReason, attempts: u32) -> bool {
+    match reason {
+        StopReason::Permanent | StopReason::UnknownOutcome | StopReason::Cancelled => false,
+        // A plan of one attempt has retried nothing.
+        StopReason::Attempts => attempts > 1,
+        _ => true,
+    }
+}
+
+/// What surrounds a call, as its session sees it.
+pub(crate) fn surroundings(outer: Frame, budget: Option<&Arc<Budget>>) -> Outer<'_> {
+    Outer {
+        deadline: outer.deadline,
+        budget: budget.map(Arc::as_ref),
+        max_attempts: testing::max_attempts(),
+    }
+}
+
+/// How long the next attempt is held back.
+pub(crate) fn hold(plan: &impl Plan, session: &impl Conduct) -> Result<Duration, StopReason> {
+    match plan.held_until() {
+        // Most plans hold nobody back, and need no clock to say so.
+        Moment::ZERO => Ok(Duration::ZERO),
+        until => session.hold(clock::now(), until, entropy::draw()),
+    }
+}
+
+/// What a call is driven with, borrowed for its length.
+struct Tools<'t, P, C, O> {
+    plan: &'t P,
+    classifier: &'t C,
+    observer: &'t O,
+}
+
+/// How the first try ended without a session: with an error, or cut short by the caller.
+pub(crate) type First<E> = Option<Option<(E, Frame)>>;
+
+impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
+    async fn drive<T, E, F, A, U>(
         &self,
+        outer: Frame,
         operation: &mut F,
         first: First<E>,
-    ) -> Apart<impl Future<Output = Result<T, GaveUp<E>>>>
+        mut until: Pin<&mut U>,
+    ) -> Result<T, GaveUp<E>>
     where
-        F: AsyncFnMut(Attempt) -> Result<T, E>,
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
         E: fmt::Display,
         C: Classifier<E>,
+        U: Future<Output = ()>,
     {
-        Apart(Box::pin(async move {
-            self.drive(operation, first, pin!(std::future::pending())).await
-        }))
+        let outer_budget = nested::current_budget(outer);
+        let started = clock::now();
+        let mut session = self
+            .plan
+            .start(started, surroundings(outer, outer_budget.as_ref()));
+        let mut progress = Progress::new(first.is_none().then_some(started));
+        let frame = Frame {
+            deadline: session.deadline(),
+            has_budget: self.frame_has_budget(outer),
+            ..Frame::NONE
+        };
+        let mut ended = match first {
+            None => None,
+            Some(first) => {
+                progress.begin();
+                Some(first.map(|(error, frame)| Ended::Failed(error, frame)))
+            }
+        };
+        loop {
+            let outcome = match ended.take() {
+                Some(ended) => ended.map(Err),
+                None => {
+                    let begun = match self
+                        .held_back(&mut session, progress.attempts(), until.as_mut())
+                        .await
+                    {
+                        Ok(()) => session.begin(clock::now(), entropy::draw()),
+                        Err(reason) => Err(reason),
+                    };
+                    let timeout = match begun {
+                        Ok(timeout) => timeout,
+                        Err(reason) => {
+                            return Err(progress.stop(reason, self.classifier, self.observer));
+                        }
+                    };
+                    let attempt = operation(Attempt {
+                        number: progress.begin(),
+                        timeout,
+                    });
+                    let attempt =
+                        Limited::new(Scoped::new(attempt, frame, self.plan.shared_budget()), timeout);
+                    Race::new(until.as_mut(), attempt).await
+                }
+            };
+            let wait = match outcome {
+                Some(Ok(value)) => {
+                    session.on_success(clock::now());
+                    if progress.attempts() > 1 {
+                        self.observer.on_recovery(progress.attempts());
+                    }
+                    return Ok(value);
+                }
+                Some(Err(ended)) => progress.settle(ended, &mut session, self.classifier, self.observer)?,
+                None => return Err(self.cancelled(progress)),
+            };
+            if Race::new(until.as_mut(), clock::sleep(wait)).await.is_none() {
+                return Err(self.cancelled(progress));
+            }
+        }
     }
-}
 
-impl<P: Plan, C, O: Observer, U: Future<Output = ()>> Until<'_, P, C, O, U> {
-    /// Runs the operation until it succeeds, the plan gives up, or the future is ready.
-    ///
-    /// # Errors
-    /// [`GaveUp`], with the last real error and the reason.
-    pub async fn run<T, E, F>(self, mut operation: F) -> Result<T, GaveUp<E>>
+    /// Waits for as long as the other side asked all its callers to stay away.
+    async fn held_back<U: Future<Output = ()>>(
+        &self,
+        session: &mut impl Conduct,
+        attempts: u32,
+        mut until: Pin<&mut U>,
+    ) -> Result<(), StopReason> {
+        loop {
+            let wait = hold(self.plan, &*session)?;
+            if wait.is_zero() {
+                return Ok(());
+            }
+            self.observer.on_hold(attempts.saturating_add(1), wait);
+            if Race::new(until.as_mut(), clock::sleep(wait)).await.is_none() {
+                return Err(StopReason::Cancelled);
+            }
+        }
+    }
+
+    fn frame_has_budget(&self, outer: Frame) -> bool {
+        outer.has_budget || self.plan.shared_budget().is_some()
+    }
+
+    fn cancelled<E: fmt::Display>(&self, mut progress: Progress<E>) -> GaveUp<E>
     where
-        F: AsyncFnMut(Attempt) -> Result<T, E>,
-        E: fmt::Display,
         C: Classifier<E>,
     {
-        let Self { retrier, until } = self;
-        retrier.drive(&mut operation, None, pin!(until)).await
-    }
-}
-
-/// A future on the heap that is also polled out of line.
-struct Apart<F>(Pin<Box<F>>);
-
-impl<F: Future> Future for Apart<F> {
-    type Output = F::Output;
-
-    #[cold]
-    #[inline(never)]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.0.as_mut().poll(context)
+        progress.stop(StopReason::Cancelled, self.classifier, self.observer)
     }
 }

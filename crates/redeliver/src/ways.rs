@@ -1,10 +1,13 @@
 //! The ways to start a call: on the policy, on the operation, or as a loop of one's own.
 
-use std::{cell::Cell, fmt, rc::Rc};
+use std::{cell::Cell, fmt, rc::Rc, sync::Arc};
 
-use redeliver_policy::{Class, Classify, Conduct, Decision, Failure, StopReason};
+use redeliver_policy::{Budget, Class, Classify, Conduct, Decision, Failure, Moment, StopReason};
 
-use crate::{Attempt, ByTrait, GaveUp, Plan, Retrier, Traced, clock, drive::surroundings, entropy, nested};
+use crate::{
+    Attempt, ByTrait, GaveUp, Plan, Retrier, Traced, clock, entropy, nested,
+    run::{is_exhausted, surroundings},
+};
 
 /// `run`, `run_blocking` and `attempts` on a [`Policy`](crate::Policy) or a [`Pipeline`](crate::Pipeline).
 pub trait Run: Plan + Sized {
@@ -14,9 +17,38 @@ pub trait Run: Plan + Sized {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// use redeliver::prelude::*;
     ///
+    /// let order = String::from("order 42");
+    /// // The closure may borrow what is around it, in a spawned task too: nothing is cloned.
+    /// let fetched = Policy::STANDARD.run(async |_attempt| {
+    ///     Ok::<_, std::io::Error>(order.len())
+    /// }).await?;
+    /// assert_eq!(fetched, order.len());
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// A function that is async already needs no async block around it: `policy.run(|_| fetch(&order))`.
+    /// A closure that changes what it has borrowed is for [`run_mut`](Run::run_mut).
+    ///
+    /// # Errors
+    /// [`GaveUp`], with the last real error and the reason.
+    #[inline]
+    fn run<T, E, F, A>(&self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
+    where
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
+        E: Classify + fmt::Display,
+    {
+        self.retrier().run(operation)
+    }
+
+    /// Runs an async operation that changes what it has borrowed or owns.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// use redeliver::prelude::*;
+    ///
     /// let mut fetched = Vec::new();
-    /// // The closure may borrow what is around it, mutably too: nothing is cloned.
-    /// Policy::STANDARD.run(async |_attempt| {
+    /// Policy::STANDARD.run_mut(async |_attempt| {
     ///     fetched.push("order 42");
     ///     Ok::<_, std::io::Error>(())
     /// }).await?;
@@ -24,15 +56,18 @@ pub trait Run: Plan + Sized {
     /// # Ok(()) }
     /// ```
     ///
+    /// In a task that may move between threads (`tokio::spawn`, an axum handler) the closure must own what it changes
+    /// (`async move |attempt| …`): for one that borrows from the task, today's compiler cannot see that the future is `Send`.
+    ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
-    fn run<T, E, F>(&self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
+    fn run_mut<T, E, F>(&self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
     where
         F: AsyncFnMut(Attempt) -> Result<T, E>,
         E: Classify + fmt::Display,
     {
-        self.retrier().run(operation)
+        self.retrier().run_mut(operation)
     }
 
     /// Runs a blocking operation until it succeeds or the policy gives up.
@@ -71,12 +106,16 @@ pub trait Run: Plan + Sized {
     /// assert_eq!(answer, Some("42"));
     /// ```
     fn attempts(&self) -> Attempts<'_, Self> {
-        let now = clock::now();
-        let outer = surroundings(nested::current(), None);
+        let outer = nested::current();
+        let own = self.shared_budget();
+        // One budget around and inside is one payment.
+        let outer_budget =
+            nested::current_budget(outer).filter(|outer| !own.is_some_and(|own| Arc::ptr_eq(own, outer)));
         Attempts {
-            session: self.start(now, outer),
+            session: self.start(clock::now(), surroundings(outer, None)),
+            outer_budget,
             begun: 0,
-            class: Rc::default(),
+            failed: Rc::default(),
             stopped: None,
         }
     }
@@ -90,8 +129,8 @@ pub trait Run: Plan + Sized {
 
 impl<P: Plan> Run for P {}
 
-/// `operation.retry(&policy)` on any async closure or function without arguments.
-pub trait RetryOperation<T, E>: AsyncFnMut() -> Result<T, E> + Sized {
+/// `operation.retry(&policy)` on any function or closure without arguments that gives a future.
+pub trait RetryOperation<T, E, A: Future<Output = Result<T, E>>>: FnMut() -> A + Sized {
     /// Runs the operation until it succeeds or the policy gives up.
     ///
     /// ```
@@ -106,21 +145,24 @@ pub trait RetryOperation<T, E>: AsyncFnMut() -> Result<T, E> + Sized {
     ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
+    #[inline]
     fn retry<P: Plan>(mut self, plan: &P) -> impl Future<Output = Result<T, GaveUp<E>>>
     where
         E: Classify + fmt::Display,
     {
-        Retrier::new(plan).run(async move |_| self().await)
+        Retrier::new(plan).run(move |_| self())
     }
 }
 
-impl<T, E, F: AsyncFnMut() -> Result<T, E>> RetryOperation<T, E> for F {}
+impl<T, E, A: Future<Output = Result<T, E>>, F: FnMut() -> A> RetryOperation<T, E, A> for F {}
 
 /// The attempts of a loop of your own; see [`Run::attempts`].
 pub struct Attempts<'a, P: Plan + 'a> {
     session: P::Session<'a>,
+    /// The budget of the loop around this one. The session has only what lives as long as the policy.
+    outer_budget: Option<Arc<Budget>>,
     begun: u32,
-    class: Rc<Cell<Class>>,
+    failed: Rc<Cell<Option<Class>>>,
     stopped: Option<StopReason>,
 }
 
@@ -129,13 +171,13 @@ pub struct Attempts<'a, P: Plan + 'a> {
 pub struct LoopAttempt {
     /// 1 for the first.
     pub number: u32,
-    class: Rc<Cell<Class>>,
+    failed: Rc<Cell<Option<Class>>>,
 }
 
 impl LoopAttempt {
     /// Says what the failure of this attempt means; without it, that it was transient.
     pub fn failed(&self, class: Class) {
-        self.class.set(class);
+        self.failed.set(Some(class));
     }
 }
 
@@ -148,13 +190,38 @@ impl<'a, P: Plan + 'a> Attempts<'a, P> {
 
     fn wait(&mut self) -> Result<(), StopReason> {
         if self.begun > 0 {
-            let failure = Failure::from(self.class.replace(Class::Transient));
-            match self.session.on_failure(clock::now(), failure, entropy::draw()) {
-                Decision::Retry { after, .. } => clock::block(after),
+            let (now, class) = (clock::now(), self.failed.take().unwrap_or_default());
+            match self
+                .session
+                .on_failure(now, Failure::from(class), entropy::draw())
+            {
+                Decision::Retry { .. } if !self.outer_pays(now, class) => return Err(StopReason::Budget),
+                Decision::Retry { after, .. } => {
+                    nested::report(true);
+                    clock::block(after);
+                }
                 Decision::Stop(reason) => return Err(reason),
             }
         }
         self.session.begin(clock::now(), entropy::draw()).map(|_| ())
+    }
+
+    fn outer_pays(&self, now: Moment, class: Class) -> bool {
+        self.outer_budget
+            .as_ref()
+            .is_none_or(|budget| budget.withdraw(now, class))
+    }
+}
+
+impl<'a, P: Plan + 'a> Drop for Attempts<'a, P> {
+    /// Leaving the loop is success, unless [`LoopAttempt::failed`] has said otherwise or the attempt panicked.
+    fn drop(&mut self) {
+        if self.stopped.is_none() {
+            nested::report(false);
+            if self.failed.get().is_none() && !std::thread::panicking() {
+                self.session.on_success(clock::now());
+            }
+        }
     }
 }
 
@@ -166,13 +233,14 @@ impl<'a, P: Plan + 'a> Iterator for Attempts<'a, P> {
             return None;
         }
         if let Err(reason) = self.wait() {
+            nested::report(is_exhausted(reason, self.begun));
             self.stopped = Some(reason);
             return None;
         }
         self.begun = self.begun.saturating_add(1);
         Some(LoopAttempt {
             number: self.begun,
-            class: Rc::clone(&self.class),
+            failed: Rc::clone(&self.failed),
         })
     }
 }

@@ -27,6 +27,28 @@ impl Classify for io::Error {
             _ => Class::Permanent,
         }
     }
+
+    /// The kind's own name for what is retried, because "Error" says nothing in a log.
+    fn kind(&self) -> &str {
+        use io::ErrorKind as Kind;
+        match io::Error::kind(self) {
+            Kind::ConnectionRefused => "ConnectionRefused",
+            Kind::NotConnected => "NotConnected",
+            Kind::AddrNotAvailable => "AddrNotAvailable",
+            Kind::HostUnreachable => "HostUnreachable",
+            Kind::NetworkUnreachable => "NetworkUnreachable",
+            Kind::NetworkDown => "NetworkDown",
+            Kind::ResourceBusy => "ResourceBusy",
+            Kind::WouldBlock => "WouldBlock",
+            Kind::Interrupted => "Interrupted",
+            Kind::ConnectionReset => "ConnectionReset",
+            Kind::ConnectionAborted => "ConnectionAborted",
+            Kind::BrokenPipe => "BrokenPipe",
+            Kind::TimedOut => "TimedOut",
+            Kind::UnexpectedEof => "UnexpectedEof",
+            _ => "IoError",
+        }
+    }
 }
 
 impl Classify for Box<dyn Error + Send + Sync> {

@@ -160,6 +160,10 @@ impl Conduct for PipelineRun<'_> {
         self.settle(0, now, |_| Verdict::Healthy);
     }
 
+    fn retried_inside(&mut self) {
+        self.session.retried_inside();
+    }
+
     fn on_failure(&mut self, now: Moment, failure: Failure, entropy: u64) -> Decision {
         let Failure { class, timed_out } = failure;
         let cut_by = self.cut_by;
