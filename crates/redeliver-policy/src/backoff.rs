@@ -156,7 +156,7 @@ fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     }
     // `>=` is false for NaN: a policy nobody validated still waits its base.
     let multiplier = if multiplier >= 1.0 { multiplier } else { 1.0 };
-    let factor = power(multiplier, retry, cap as f64);
+    let factor = power(multiplier, retry);
     if factor == 1.0 {
         // A float cannot hold a base past 104 days to the nanosecond.
         return base.min(cap);
@@ -166,10 +166,11 @@ fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     ((base as f64 * factor + 0.5) as u64).max(base).min(cap)
 }
 
-/// `multiplier` to the power of `exponent` by squaring, giving up early once past `enough` (core has no `powi`).
-fn power(multiplier: f64, exponent: u32, enough: f64) -> f64 {
+/// `multiplier` to the power of `exponent` by squaring (core has no `powi`), or anything past every wait.
+fn power(multiplier: f64, exponent: u32) -> f64 {
+    const ENOUGH: f64 = u64::MAX as f64;
     let (mut result, mut square, mut rest) = (1.0, multiplier, exponent);
-    while rest > 0 && result <= enough {
+    while rest > 0 && result <= ENOUGH {
         if rest & 1 == 1 {
             result *= square;
         }

@@ -46,28 +46,21 @@ impl Bounds {
 }
 
 impl Jitter {
-    /// The bounds around the capped backoff `wait`. Decorrelated jitter does not look at it, and has bounds of its own.
+    /// The spread around the backoff; none for decorrelated jitter, which does not look at it.
     #[inline]
-    pub(crate) fn around(self, wait: u64) -> Bounds {
-        let (low, high) = match self {
-            Self::None | Self::Decorrelated => (wait, wait),
-            Self::Full => (0, wait),
-            Self::Equal => (wait / 2, wait),
-            Self::Additive(factor) => (wait, wait.saturating_add(share(wait, factor))),
-            Self::Proportional(factor) => {
-                let part = share(wait, factor);
-                (wait.saturating_sub(part), wait.saturating_add(part))
-            }
+    pub(crate) fn spread(self) -> Option<Spread> {
+        let (below, above) = match self {
+            Self::None => (0.0, 0.0),
+            Self::Full => (1.0, 0.0),
+            Self::Equal => (0.5, 0.0),
+            Self::Decorrelated => return None,
+            Self::Additive(factor) => (0.0, factor),
+            Self::Proportional(factor) => (factor, factor),
         };
-        Bounds { low, high }
-    }
-
-    /// The bounds of decorrelated jitter, which grow from the previous wait.
-    #[inline]
-    pub(crate) fn decorrelated(base: u64, previous: u64, cap: u64) -> Bounds {
-        let low = base.min(cap);
-        let high = previous.max(base).saturating_mul(3).min(cap).max(low);
-        Bounds { low, high }
+        Some(Spread {
+            below: Share::new(below),
+            above: Share::new(above),
+        })
     }
 
     /// The factor of the kinds that have one.
@@ -80,10 +73,52 @@ impl Jitter {
     }
 }
 
-/// `factor` of `wait`, to the nearest nanosecond: 0.29 of 100 ms is 29 ms, where cutting off gives 28.999999 ms.
-/// A negative or NaN factor is none of it, as the cast saturates.
-pub(crate) fn share(wait: u64, factor: f64) -> u64 {
-    (wait as f64 * factor + 0.5) as u64
+/// How far a draw may fall below the backoff and rise above it, as shares of it: every kind but decorrelated, without a branch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spread {
+    below: Share,
+    above: Share,
+}
+
+impl Spread {
+    #[inline]
+    pub(crate) fn around(self, wait: u64) -> Bounds {
+        Bounds {
+            low: wait.saturating_sub(self.below.of(wait)),
+            high: wait.saturating_add(self.above.of(wait)),
+        }
+    }
+}
+
+/// A factor in parts of 2⁶⁰: taken of a wait by one multiplication, where floats cost as much as the rest of it.
+///
+/// A negative or NaN factor is none of it and one past 16 is 16, as the cast saturates; a valid one is at most 10.
+#[derive(Clone, Copy, Debug)]
+struct Share(u64);
+
+impl Share {
+    const BITS: u32 = 60;
+
+    #[inline]
+    fn new(factor: f64) -> Self {
+        Self((factor * (1u64 << Self::BITS) as f64) as u64)
+    }
+
+    /// Its share of `wait`, to the nearest nanosecond: 0.29 of 100 ms is 29 ms, where cutting off gives 28.999999 ms.
+    #[inline]
+    fn of(self, wait: u64) -> u64 {
+        let half = 1 << (Self::BITS - 1);
+        let share = (u128::from(wait) * u128::from(self.0) + half) >> Self::BITS;
+        u64::try_from(share).unwrap_or(u64::MAX)
+    }
+}
+
+/// The bounds of decorrelated jitter, which grow from the previous wait.
+#[inline]
+pub(crate) fn decorrelated(base: u64, previous: u64, cap: u64) -> Bounds {
+    let low = base.min(cap);
+    let high = previous.max(base).saturating_mul(3).min(cap).max(low);
+    Bounds { low, high }
 }
 
 impl fmt::Display for Jitter {
@@ -163,14 +198,14 @@ mod tests {
             let factor = percent as f64 / 100.0;
             for millis in [100, 800, 1_000, 30_000, 300_000] {
                 assert_eq!(
-                    share(millis * 1_000_000, factor),
+                    Share::new(factor).of(millis * 1_000_000),
                     millis * percent * 10_000,
                     "{factor} of {millis} ms"
                 );
             }
         }
         for nonsense in [-0.1, f64::NAN, f64::NEG_INFINITY] {
-            assert_eq!(share(1_000, nonsense), 0);
+            assert_eq!(Share::new(nonsense).of(1_000), 0);
         }
     }
 

@@ -1,6 +1,10 @@
 use core::time::Duration;
 
-use crate::{Backoff, Jitter, Policy, jitter::Bounds, moment::nanos};
+use crate::{
+    Backoff, Policy,
+    jitter::{Bounds, Spread, decorrelated},
+    moment::nanos,
+};
 
 /// The waits of a policy in turn, for a schedule of your own. A [`Session`](crate::Session) draws from the same, and decides whether to wait
 /// at all.
@@ -16,8 +20,9 @@ use crate::{Backoff, Jitter, Policy, jitter::Bounds, moment::nanos};
 #[derive(Clone, Debug)]
 pub struct Waits<'a> {
     backoff: &'a Backoff,
-    jitter: Jitter,
-    // In nanoseconds once, instead of at each wait.
+    /// None for decorrelated jitter.
+    spread: Option<Spread>,
+    // Converted once, instead of at each wait.
     base: u64,
     cap: u64,
     retry: u32,
@@ -31,7 +36,7 @@ impl<'a> Waits<'a> {
         let (base, cap) = (nanos(policy.backoff.base()), nanos(policy.max_delay));
         Self {
             backoff: &policy.backoff,
-            jitter: policy.jitter,
+            spread: policy.jitter.spread(),
             base,
             cap,
             retry,
@@ -50,9 +55,9 @@ impl<'a> Waits<'a> {
     /// The bounds of the next wait.
     #[inline]
     pub(crate) fn bounds(&self) -> Bounds {
-        match self.jitter {
-            Jitter::Decorrelated => Jitter::decorrelated(self.base, self.previous, self.cap),
-            jitter => jitter.around(self.backoff.grown(self.base, self.retry, self.cap)),
+        match self.spread {
+            Some(spread) => spread.around(self.backoff.grown(self.base, self.retry, self.cap)),
+            None => decorrelated(self.base, self.previous, self.cap),
         }
     }
 }
@@ -67,7 +72,7 @@ impl Policy {
 
     /// One wait: before retry number `retry` (from zero), after a wait of `previous`, drawn with `entropy`.
     ///
-    /// Only [`Jitter::Decorrelated`] looks at `previous`; give it zero before the first.
+    /// Only [`Jitter::Decorrelated`](crate::Jitter::Decorrelated) looks at `previous`; give it zero before the first.
     #[inline]
     #[must_use]
     pub fn wait(&self, retry: u32, previous: Duration, entropy: u64) -> Duration {

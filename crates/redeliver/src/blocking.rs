@@ -11,7 +11,7 @@ use crate::{
     run::{hold, report, surroundings},
 };
 
-impl<P: Plan, C, O, U> Retrier<'_, P, C, O, U> {
+impl<P: Plan, C, O> Retrier<'_, P, C, O> {
     /// Runs a blocking operation until it succeeds or the plan gives up, holding the thread while it waits.
     ///
     /// A blocking attempt cannot be cut short from outside: its time is in [`Attempt::timeout`] for it to keep, and the
@@ -43,7 +43,6 @@ impl<P: Plan, C, O, U> Retrier<'_, P, C, O, U> {
             plan,
             classifier,
             observer,
-            ..
         } = self;
         let outer = nested::current();
         let outer_budget = nested::current_budget(outer);

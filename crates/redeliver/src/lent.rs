@@ -7,7 +7,7 @@ use std::{
 
 use crate::{Attempt, Classifier, GaveUp, Observer, Plan, Retrier};
 
-impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
+impl<P: Plan, C, O> Retrier<'_, P, C, O> {
     /// Runs an operation that changes what it has borrowed or owns; see [`Run::run_mut`](crate::Run::run_mut).
     ///
     /// # Errors

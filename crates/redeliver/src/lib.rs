@@ -55,7 +55,7 @@ pub use classifier::{ByTrait, Classified, Classifier};
 pub use gave_up::{Ending, GaveUp};
 pub use observe::{Both, Observer, RetryEvent, StopEvent, Traced};
 pub use plan::Plan;
-pub use retrier::Retrier;
+pub use retrier::{Retrier, Until};
 pub use ways::{Attempts, LoopAttempt, RetryOperation, Run};
 
 /// What a file that retries something wants in scope.

@@ -1,5 +1,3 @@
-use std::future::Pending;
-
 use crate::{ByTrait, Observer, Plan, Traced, observe::Both};
 
 /// A policy or pipeline with what else a call may need: another classification, an observer, a way to end it early.
@@ -17,73 +15,71 @@ use crate::{ByTrait, Observer, Plan, Traced, observe::Both};
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "nothing is run until `run` or `run_blocking`"]
-pub struct Retrier<'a, P, C = ByTrait, O = Traced, U = Pending<()>> {
+#[must_use = "nothing is run until `run`, `run_mut` or `run_blocking`"]
+pub struct Retrier<'a, P, C = ByTrait, O = Traced> {
     pub(crate) plan: &'a P,
     pub(crate) classifier: C,
     pub(crate) observer: O,
-    pub(crate) until: U,
 }
 
 impl<'a, P: Plan> Retrier<'a, P> {
-    pub(crate) fn new(plan: &'a P) -> Self {
+    #[inline]
+    pub(crate) const fn new(plan: &'a P) -> Self {
         Self {
             plan,
             classifier: ByTrait,
             observer: Traced,
-            until: std::future::pending(),
         }
     }
 }
 
-impl<'a, P: Plan, C, O, U> Retrier<'a, P, C, O, U> {
+impl<'a, P: Plan, C, O> Retrier<'a, P, C, O> {
     /// Classifies errors with this closure instead of their own [`Classify`](crate::Classify).
-    pub fn classify<F>(self, classifier: F) -> Retrier<'a, P, F, O, U> {
-        let Self {
-            plan,
-            observer,
-            until,
-            ..
-        } = self;
+    pub fn classify<F>(self, classifier: F) -> Retrier<'a, P, F, O> {
+        let Self { plan, observer, .. } = self;
         Retrier {
             plan,
             classifier,
             observer,
-            until,
         }
     }
 
     /// Also tells this observer what happens.
-    pub fn observe<N: Observer>(self, observer: N) -> Retrier<'a, P, C, Both<O, N>, U> {
+    pub fn observe<N: Observer>(self, observer: N) -> Retrier<'a, P, C, Both<O, N>> {
         let Self {
             plan,
             classifier,
             observer: first,
-            until,
         } = self;
         Retrier {
             plan,
             classifier,
             observer: Both(first, observer),
-            until,
         }
     }
 
     /// Gives up as soon as this future is ready, be it in the middle of an attempt or of a wait.
     ///
-    /// Dropping the whole future does the same without a result. A blocking run does not look at it.
-    pub fn until<F: Future<Output = ()>>(self, until: F) -> Retrier<'a, P, C, O, F> {
-        let Self {
-            plan,
-            classifier,
-            observer,
-            ..
-        } = self;
-        Retrier {
-            plan,
-            classifier,
-            observer,
-            until,
-        }
+    /// Dropping the whole future does the same without a result.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// use redeliver::{StopReason, prelude::*};
+    ///
+    /// let shutdown = std::future::ready(());
+    /// let result = Policy::STANDARD.retrier().until(shutdown).run(async |_| Ok::<_, String>(1)).await;
+    /// assert_eq!(result.unwrap_err().reason, StopReason::Cancelled);
+    /// # }
+    /// ```
+    pub const fn until<U: Future<Output = ()>>(self, until: U) -> Until<'a, P, C, O, U> {
+        Until { retrier: self, until }
     }
+}
+
+/// A [`Retrier`] that gives up when a future is ready; see [`Retrier::until`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is run until `run`"]
+pub struct Until<'a, P, C, O, U> {
+    pub(crate) retrier: Retrier<'a, P, C, O>,
+    pub(crate) until: U,
 }

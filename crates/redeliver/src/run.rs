@@ -2,6 +2,7 @@
 
 use std::{
     fmt,
+    future::pending,
     pin::{Pin, pin},
     sync::Arc,
     time::Duration,
@@ -10,33 +11,40 @@ use std::{
 use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
 
 use crate::{
-    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, clock, entropy,
-    first_try::FirstTry,
+    Attempt, Classifier, GaveUp, Observer, Plan, Retrier, Until, clock, entropy,
+    first_try::{Apart, Unlimited},
     nested::{self, Frame, Scoped},
     progress::{Ended, Progress},
     race::{Limited, Race},
     testing,
 };
 
-impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
+impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
     /// Runs the operation until it succeeds or the plan gives up.
     ///
-    /// Where the policy sets no limit of time, the operation is called for its first future here; that is polled when this one is.
     /// Dropping the future ends it at once. A first try that works reads no clock, draws no random number and allocates
     /// nothing, unless a deadline, a timeout or a pipeline asks for it; all that comes after takes one allocation a call.
     ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
-    pub fn run<T, E, F, A>(self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
+    pub async fn run<T, E, F, A>(self, mut operation: F) -> Result<T, GaveUp<E>>
     where
         F: FnMut(Attempt) -> A,
         A: Future<Output = Result<T, E>>,
         E: fmt::Display,
         C: Classifier<E>,
-        O: Observer,
     {
-        FirstTry::new(self, operation, Retrier::resume)
+        let first = if self.plan.needs_clock() || nested::has_deadline() {
+            None
+        } else {
+            // The session of such a plan has nothing to say about a first try, so there is none yet.
+            match Unlimited::new(operation(Attempt::FIRST)).await {
+                Ok(value) => return Ok(value),
+                Err(failed) => Some(failed),
+            }
+        };
+        Apart::new(move || self.resume(nested::current(), first, operation)).await
     }
 
     /// Goes on after the first try, or with it if there was none yet.
@@ -51,14 +59,29 @@ impl<P: Plan, C, O, U: Future<Output = ()>> Retrier<'_, P, C, O, U> {
         A: Future<Output = Result<T, E>>,
         E: fmt::Display,
         C: Classifier<E>,
-        O: Observer,
     {
-        let tools = Tools {
-            plan: self.plan,
-            classifier: &self.classifier,
-            observer: &self.observer,
-        };
-        let result = tools.drive(outer, &mut operation, first, pin!(self.until)).await;
+        let result = self.drive(outer, &mut operation, first, pin!(pending())).await;
+        report(&result);
+        result
+    }
+}
+
+impl<P: Plan, C, O: Observer, U: Future<Output = ()>> Until<'_, P, C, O, U> {
+    /// Runs the operation until it succeeds, the plan gives up, or the future is ready.
+    ///
+    /// # Errors
+    /// [`GaveUp`], with the last real error and the reason.
+    pub async fn run<T, E, F, A>(self, mut operation: F) -> Result<T, GaveUp<E>>
+    where
+        F: FnMut(Attempt) -> A,
+        A: Future<Output = Result<T, E>>,
+        E: fmt::Display,
+        C: Classifier<E>,
+    {
+        let Self { retrier, until } = self;
+        let result = retrier
+            .drive(nested::current(), &mut operation, None, pin!(until))
+            .await;
         report(&result);
         result
     }
@@ -101,17 +124,10 @@ pub(crate) fn hold(plan: &impl Plan, session: &impl Conduct) -> Result<Duration,
     }
 }
 
-/// What a call is driven with, borrowed for its length.
-struct Tools<'t, P, C, O> {
-    plan: &'t P,
-    classifier: &'t C,
-    observer: &'t O,
-}
+/// How a first try without a session failed, and the frame that it left.
+pub(crate) type First<E> = Option<(E, Frame)>;
 
-/// How the first try ended without a session: with an error, or cut short by the caller.
-pub(crate) type First<E> = Option<Option<(E, Frame)>>;
-
-impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
+impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
     async fn drive<T, E, F, A, U>(
         &self,
         outer: Frame,
@@ -137,40 +153,34 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
             has_budget: self.frame_has_budget(outer),
             ..Frame::NONE
         };
-        let mut ended = match first {
-            None => None,
-            Some(first) => {
-                progress.begin();
-                Some(first.map(|(error, frame)| Ended::Failed(error, frame)))
-            }
-        };
+        let mut failed = first.map(|(error, frame)| {
+            progress.begin();
+            Ended::Failed(error, frame)
+        });
         loop {
-            let outcome = match ended.take() {
-                Some(ended) => ended.map(Err),
-                None => {
-                    let begun = match self
-                        .held_back(&mut session, progress.attempts(), until.as_mut())
-                        .await
-                    {
-                        Ok(()) => session.begin(clock::now(), entropy::draw()),
-                        Err(reason) => Err(reason),
-                    };
-                    let timeout = match begun {
-                        Ok(timeout) => timeout,
-                        Err(reason) => {
-                            return Err(progress.stop(reason, self.classifier, self.observer));
-                        }
-                    };
-                    let attempt = operation(Attempt {
-                        number: progress.begin(),
-                        timeout,
-                    });
-                    let attempt =
-                        Limited::new(Scoped::new(attempt, frame, self.plan.shared_budget()), timeout);
-                    Race::new(until.as_mut(), attempt).await
+            if let Some(ended) = failed.take() {
+                let wait = progress.settle(ended, &mut session, &self.classifier, &self.observer)?;
+                if Race::new(until.as_mut(), clock::sleep(wait)).await.is_none() {
+                    return Err(self.stopped(progress, StopReason::Cancelled));
                 }
+            }
+            let begun = match self
+                .held_back(&mut session, progress.attempts(), until.as_mut())
+                .await
+            {
+                Ok(()) => session.begin(clock::now(), entropy::draw()),
+                Err(reason) => Err(reason),
             };
-            let wait = match outcome {
+            let timeout = match begun {
+                Ok(timeout) => timeout,
+                Err(reason) => return Err(self.stopped(progress, reason)),
+            };
+            let attempt = operation(Attempt {
+                number: progress.begin(),
+                timeout,
+            });
+            let attempt = Scoped::new(attempt, frame, self.plan.shared_budget());
+            match Race::new(until.as_mut(), Limited::new(attempt, timeout)).await {
                 Some(Ok(value)) => {
                     session.on_success(clock::now());
                     if progress.attempts() > 1 {
@@ -178,11 +188,8 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
                     }
                     return Ok(value);
                 }
-                Some(Err(ended)) => progress.settle(ended, &mut session, self.classifier, self.observer)?,
-                None => return Err(self.cancelled(progress)),
-            };
-            if Race::new(until.as_mut(), clock::sleep(wait)).await.is_none() {
-                return Err(self.cancelled(progress));
+                Some(Err(ended)) => failed = Some(ended),
+                None => return Err(self.stopped(progress, StopReason::Cancelled)),
             }
         }
     }
@@ -210,10 +217,10 @@ impl<P: Plan, C, O: Observer> Tools<'_, P, C, O> {
         outer.has_budget || self.plan.shared_budget().is_some()
     }
 
-    fn cancelled<E: fmt::Display>(&self, mut progress: Progress<E>) -> GaveUp<E>
+    fn stopped<E: fmt::Display>(&self, mut progress: Progress<E>, reason: StopReason) -> GaveUp<E>
     where
         C: Classifier<E>,
     {
-        progress.stop(StopReason::Cancelled, self.classifier, self.observer)
+        progress.stop(reason, &self.classifier, &self.observer)
     }
 }

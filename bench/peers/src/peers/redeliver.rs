@@ -85,7 +85,7 @@ impl Peer for Redeliver {
         Some(Box::pin(async move {
             let policy = black_box(&FOUR_ATTEMPTS);
             for _ in 0..calls {
-                let _ = black_box(policy.run(async |_| answer().await).await.is_ok());
+                let _ = black_box(policy.run(|_| answer()).await.is_ok());
             }
         }))
     }

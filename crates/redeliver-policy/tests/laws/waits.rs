@@ -152,7 +152,9 @@ proptest! {
             prop_assert_eq!((low, high, lower), (plain, plain, plain));
         } else if factor <= 1.0 {
             let part = plain.as_nanos() as f64 * factor;
-            let close = |nanos: u128| (nanos as f64 - part).abs() <= 1.0 + part * 1e-15;
+            // A factor is kept in parts of 2⁶⁰, which is a nanosecond of 36 years.
+            let kept = plain.as_nanos() as f64 / (1u64 << 60) as f64;
+            let close = |nanos: u128| (nanos as f64 - part).abs() <= 1.0 + kept + part * 1e-15;
             prop_assert!(close((plain - lower).as_nanos()));
             prop_assert!(high == Duration::from_nanos(u64::MAX) || close((high - plain).as_nanos()));
         }

@@ -1,6 +1,6 @@
 use std::{
     fmt,
-    future::{Pending, pending},
+    future::pending,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -13,12 +13,12 @@ use tower_service::Service;
 use super::{
     BoxError, Cause, Judge, Replay,
     attempt::AttemptFuture,
-    first::Unlimited,
     judge::{Judged, Unwanted},
     layer::Settings,
 };
 use crate::{
     Ending, GaveUp, Observer, Plan, Retrier,
+    first_try::Unlimited,
     nested::{self, Frame},
     run::First,
 };
@@ -91,7 +91,7 @@ where
                     match (judged, call.take()) {
                         (Ok(wanted), _) => return Poll::Ready(wanted.map_err(Into::into)),
                         (Err(failed), Some(call)) => State::Driven {
-                            driven: Box::pin(call.drive(*outer, Some(Some(failed)))),
+                            driven: Box::pin(call.drive(*outer, Some(failed))),
                         },
                         (Err(_), None) => return Poll::Pending,
                     }
@@ -170,11 +170,10 @@ where
             plan: Arc::clone(&settings.plan),
             once: self.request.is_none(),
         };
-        let retrier: Retrier<'_, _, _, _, Pending<()>> = Retrier {
+        let retrier = Retrier {
             plan: &plan,
             classifier: Judged(&*settings.judge),
             observer: &*settings.observer,
-            until: pending(),
         };
         let operation = |_| {
             let attempt = match ready.take() {

@@ -40,7 +40,6 @@
 
 mod attempt;
 mod error;
-mod first;
 mod future;
 mod judge;
 mod layer;
