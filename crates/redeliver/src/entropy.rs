@@ -2,7 +2,7 @@
 
 use crate::testing;
 
-/// 64 random bits: of the thread's own generator, or of the seed under [`testing`](crate::testing).
+/// 64 random bits: of the thread's own generator, or of the seed under [`testing`].
 #[must_use]
 pub fn draw() -> u64 {
     testing::seeded().unwrap_or_else(|| {

@@ -36,7 +36,7 @@ pub enum ErrorKind {
     Setup,
     /// No connection came about, so nothing was sent.
     Connect,
-    /// The transport's own timeout. An attempt cut by the policy is told by [`GaveUp::timed_out`](crate::GaveUp::timed_out).
+    /// The transport's own timeout. An attempt cut by the policy is told by [`Ending::timed_out`](crate::Ending::timed_out).
     Timeout,
     /// The exchange broke off: a reset, a connection closed too early, a body cut short.
     Interrupted,
