@@ -49,17 +49,28 @@ impl Jitter {
     /// The spread around the backoff; none for decorrelated jitter, which does not look at it.
     #[inline]
     pub(crate) fn spread(self) -> Option<Spread> {
-        let (below, above) = match self {
-            Self::None => (0.0, 0.0),
-            Self::Full => (1.0, 0.0),
-            Self::Equal => (0.5, 0.0),
+        Some(match self {
+            Self::None => Spread::Shares {
+                below: Share(0),
+                above: Share(0),
+            },
+            Self::Full => Spread::Whole,
+            Self::Equal => Spread::Shares {
+                below: Share::new(0.5),
+                above: Share(0),
+            },
             Self::Decorrelated => return None,
-            Self::Additive(factor) => (0.0, factor),
-            Self::Proportional(factor) => (factor, factor),
-        };
-        Some(Spread {
-            below: Share::new(below),
-            above: Share::new(above),
+            Self::Additive(factor) => Spread::Shares {
+                below: Share(0),
+                above: Share::new(factor),
+            },
+            Self::Proportional(factor) => {
+                let share = Share::new(factor);
+                Spread::Shares {
+                    below: share,
+                    above: share,
+                }
+            }
         })
     }
 
@@ -73,19 +84,24 @@ impl Jitter {
     }
 }
 
-/// How far a draw may fall below the backoff and rise above it, as shares of it: every kind but decorrelated, without a branch.
+/// How far a draw may fall below the backoff and rise above it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Spread {
-    below: Share,
-    above: Share,
+pub(crate) enum Spread {
+    /// Down to nothing: the usual kind, and the one that takes no multiplication.
+    Whole,
+    /// By shares of it.
+    Shares { below: Share, above: Share },
 }
 
 impl Spread {
     #[inline]
     pub(crate) fn around(self, wait: u64) -> Bounds {
-        Bounds {
-            low: wait.saturating_sub(self.below.of(wait)),
-            high: wait.saturating_add(self.above.of(wait)),
+        match self {
+            Self::Whole => Bounds { low: 0, high: wait },
+            Self::Shares { below, above } => Bounds {
+                low: wait.saturating_sub(below.of(wait)),
+                high: wait.saturating_add(above.of(wait)),
+            },
         }
     }
 }
@@ -94,7 +110,7 @@ impl Spread {
 ///
 /// A negative or NaN factor is none of it and one past 16 is 16, as the cast saturates; a valid one is at most 10.
 #[derive(Clone, Copy, Debug)]
-struct Share(u64);
+pub(crate) struct Share(u64);
 
 impl Share {
     const BITS: u32 = 60;
