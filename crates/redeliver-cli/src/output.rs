@@ -1,7 +1,12 @@
 //! The only place that writes to the terminal. A reader that went away (`redeliver … | head`) ends the output, not the process.
 
-use std::io::{self, IsTerminal, Write};
+use std::{
+    fs,
+    io::{self, IsTerminal, Write},
+    path::Path,
+};
 
+use anyhow::Context as _;
 use serde::Serialize;
 
 /// A line, or several, for standard output.
@@ -54,4 +59,12 @@ pub(crate) fn progress(text: &str) {
     if stderr.is_terminal() {
         let _ = write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush());
     }
+}
+
+/// Writes a drawing into a file.
+pub(crate) fn drawing(path: &Path, svg: &str) -> anyhow::Result<()> {
+    fs::write(path, svg).with_context(|| {
+        let shown = path.display();
+        format!("svg file {shown}: cannot be written; name a file in a directory that exists and is yours")
+    })
 }

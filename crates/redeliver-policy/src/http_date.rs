@@ -185,26 +185,33 @@ struct Fixdate(u64);
 
 impl core::fmt::Display for Fixdate {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        let (days, time) = (self.0 / 86_400, self.0 % 86_400);
-        let mut year = year_of(Duration::from_secs(self.0)).max(1971) - 1;
-        while days_before(year + 1, 1, 1) <= days {
-            year += 1;
-        }
-        let mut left = days - days_before(year, 1, 1);
-        let mut month = 1;
-        while left >= days_in(year, month) {
-            left -= days_in(year, month);
-            month += 1;
-        }
-        let weekday = DAYS[((days + 3) % 7) as usize];
+        let (weekday, time) = (DAYS[((self.0 / 86_400 + 3) % 7) as usize], self.0 % 86_400);
+        let (year, month, day) = civil(self.0 / 86_400);
         let name = MONTHS[month as usize - 1];
         let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
         write!(
             f,
-            "{weekday}, {:02} {name} {year} {hour:02}:{minute:02}:{second:02} GMT",
-            left + 1
+            "{weekday}, {day:02} {name} {year} {hour:02}:{minute:02}:{second:02} GMT"
         )
     }
+}
+
+/// Year, month and day (from 1) of a day since 1970: Howard Hinnant's days-to-civil, which counts years from March so that the leap day is the
+/// last.
+#[must_use]
+pub const fn civil(days_since_1970: u64) -> (u64, u64, u64) {
+    let days = days_since_1970.saturating_add(719_468);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    (year_of_era + era * 400 + (month <= 2) as u64, month, day)
 }
 
 #[cfg(test)]

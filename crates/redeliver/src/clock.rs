@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
-use redeliver_policy::Moment;
+use redeliver_policy::{Moment, http_date};
 
 use crate::testing;
 
@@ -114,20 +114,7 @@ pub fn block(duration: Duration) {
 #[must_use]
 pub fn timestamp(since_1970: Duration) -> String {
     let seconds = since_1970.as_secs();
-    let (days, time) = (seconds / 86_400, seconds % 86_400);
-    // Howard Hinnant's civil-from-days, for days since 0000-03-01.
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 {
-        shifted_month + 3
-    } else {
-        shifted_month - 9
-    };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let ((year, month, day), time) = (http_date::civil(seconds / 86_400), seconds % 86_400);
     let (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60);
     let millis = since_1970.subsec_millis();
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")

@@ -5,12 +5,8 @@ mod report;
 mod totals;
 mod words;
 
-use std::{
-    fs, iter,
-    path::{Path, PathBuf},
-};
+use std::{iter, path::PathBuf};
 
-use anyhow::Context;
 use clap::Args;
 use redeliver_policy::{PRESETS, Policy};
 
@@ -75,7 +71,7 @@ impl Explain {
             } else {
                 picture::several(&reports)
             };
-            write(path, &drawing)?;
+            output::drawing(path, &drawing)?;
         }
         if self.json {
             self.print_json(first, others);
@@ -123,15 +119,6 @@ impl Explain {
             output::json(&ComparedJson { report, compare });
         }
     }
-}
-
-fn write(path: &Path, drawing: &str) -> anyhow::Result<()> {
-    fs::write(path, drawing).with_context(|| {
-        format!(
-            "svg file {}: cannot be written; name a file in a directory that exists and is yours",
-            path.display()
-        )
-    })
 }
 
 fn parse_shown(text: &str) -> Result<u32, String> {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{
     contenders::{DEFAULT_POLICY, Yours},
-    fleet_view, parse_seed, refused, write_svg,
+    fleet_view, parse_seed, refused,
 };
 use crate::{
     exit::{BadInput, Exit},
@@ -148,7 +148,7 @@ impl Fleet {
             output::progress("");
         }
         if let Some(path) = &self.svg {
-            write_svg(path, &fleet_view::svg(&scenario, &reports))?;
+            output::drawing(path, &fleet_view::svg(&scenario, &reports))?;
         }
         if self.json {
             output::json(&Json {

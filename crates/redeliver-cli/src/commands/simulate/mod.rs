@@ -6,9 +6,6 @@ mod fleet_view;
 mod occ;
 mod occ_view;
 
-use std::{fs, path::Path};
-
-use anyhow::Context;
 use clap::{Args, Subcommand};
 use redeliver_lab::OutOfRange;
 
@@ -40,15 +37,6 @@ impl Simulate {
 /// A simulation's fields are named after their flags.
 fn refused(error: &OutOfRange) -> BadInput {
     BadInput(format!("--{error}"))
-}
-
-fn write_svg(path: &Path, drawing: &str) -> anyhow::Result<()> {
-    fs::write(path, drawing).with_context(|| {
-        format!(
-            "svg file {}: cannot be written; name a file in a directory that exists and is yours",
-            path.display()
-        )
-    })
 }
 
 fn parse_seed(text: &str) -> Result<u64, String> {

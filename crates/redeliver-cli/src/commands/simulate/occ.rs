@@ -5,7 +5,7 @@ use redeliver_lab::occ::{AWS_CLIENTS, AwsFigures, Cell, Contention, Kind, MAX_CL
 use redeliver_policy::duration;
 use serde::Serialize;
 
-use super::{occ_view, parse_seed, refused, write_svg};
+use super::{occ_view, parse_seed, refused};
 use crate::{
     exit::{BadInput, Exit},
     output,
@@ -94,7 +94,7 @@ impl Occ {
         let cells = self.cells(&contention)?;
         let compared = self.against_aws.then(|| compared(&cells));
         if let Some(path) = &self.svg {
-            write_svg(path, &occ_view::svg(&contention, &cells))?;
+            output::drawing(path, &occ_view::svg(&contention, &cells))?;
         }
         if self.json {
             output::json(&Json {
