@@ -1,6 +1,7 @@
 //! The first try of a call: most calls end with it, so it is all that they pay for.
 
 use std::{
+    mem,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -38,17 +39,11 @@ impl<T, E, F: Future<Output = Result<T, E>>> Unlimited<F> {
     fn poll_uneventful(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let poll = this.attempt.poll(context);
-        match poll {
-            Poll::Ready(Err(_)) => {}
-            Poll::Ready(Ok(_)) => {
-                if nested::is_eventful() {
-                    nested::forget();
-                }
-            }
-            Poll::Pending => {
-                if nested::is_eventful() {
-                    *this.retried_inside = nested::suspend();
-                }
+        if nested::is_eventful() {
+            match poll {
+                Poll::Ready(Ok(_)) => nested::forget(),
+                Poll::Ready(Err(_)) => {}
+                Poll::Pending => *this.retried_inside = nested::suspend(),
             }
         }
         poll
@@ -99,26 +94,19 @@ pin_project! {
     /// new, and jumps through a table to find out.
     pub(crate) struct FirstTry<'a, P, C, O, F, A, G, D> {
         #[pin]
-        state: State<A, D>,
-        call: Option<Call<'a, P, C, O, F, G>>,
+        attempt: Option<Unlimited<A>>,
+        call: Call<'a, P, C, O, F, G, D>,
     }
 }
 
-pin_project! {
-    // In this order the tag of a state is one compare away.
-    #[project = StateProjection]
-    enum State<A, D> {
-        Trying { #[pin] attempt: Unlimited<A> },
-        Fresh,
-        Rest { rest: Apart<D> },
-    }
-}
-
-/// What is needed to go on: `go_on` makes the future of all that comes after the first try.
-struct Call<'a, P, C, O, F, G> {
-    retrier: Retrier<'a, P, C, O>,
-    operation: F,
-    go_on: G,
+/// What is needed to go on, and then what goes on: `go_on` makes the future of all that comes after the first try.
+enum Call<'a, P, C, O, F, G, D> {
+    First {
+        retrier: Retrier<'a, P, C, O>,
+        operation: F,
+        go_on: G,
+    },
+    Rest(Apart<D>),
 }
 
 /// All that comes after a first try. It is dropped out of line: a call that ended with its first try has none.
@@ -136,12 +124,12 @@ impl<'a, P, C, O, F, A, G, D> FirstTry<'a, P, C, O, F, A, G, D> {
     #[inline]
     pub(crate) const fn new(retrier: Retrier<'a, P, C, O>, operation: F, go_on: G) -> Self {
         Self {
-            state: State::Fresh,
-            call: Some(Call {
+            attempt: None,
+            call: Call::First {
                 retrier,
                 operation,
                 go_on,
-            }),
+            },
         }
     }
 }
@@ -159,32 +147,33 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
-        match this.state.as_mut().project() {
-            StateProjection::Fresh => match this.call {
-                Some(call) if !call.retrier.plan.needs_clock() => {
+        match this.attempt.as_mut().as_pin_mut() {
+            None => match this.call {
+                Call::First {
+                    retrier, operation, ..
+                } if !retrier.plan.needs_clock() => {
                     if nested::is_eventful() {
-                        return begin_inside(this.call, this.state, context);
+                        return begin_inside(this.call, this.attempt, context);
                     }
                     // The session of such a plan has nothing to say about a first try, so there is none yet.
-                    let attempt = Unlimited::new((call.operation)(Attempt::FIRST));
-                    this.state.set(State::Trying { attempt });
-                    let StateProjection::Trying { attempt } = this.state.as_mut().project() else {
+                    let attempt = Unlimited::new(operation(Attempt::FIRST));
+                    this.attempt.set(Some(attempt));
+                    let Some(attempt) = this.attempt.as_mut().as_pin_mut() else {
                         return Poll::Pending;
                     };
                     // Polled here and not with those that come back, so that the compiler knows in which state it is.
                     match attempt.poll_uneventful(context) {
                         Poll::Ready(Ok(value)) => Poll::Ready(Ok(value)),
-                        Poll::Ready(Err(error)) => failed(this.call, this.state, error, context),
+                        Poll::Ready(Err(error)) => failed(this.call, this.attempt, error, context),
                         Poll::Pending => Poll::Pending,
                     }
                 }
-                _ => go_on(this.call, this.state, None, context),
+                _ => go_on(this.call, this.attempt, None, context),
             },
-            StateProjection::Trying { attempt } => match ready!(attempt.poll(context)) {
+            Some(attempt) => match ready!(attempt.poll(context)) {
                 Ok(value) => Poll::Ready(Ok(value)),
-                Err(failed) => go_on(this.call, this.state, Some(failed), context),
+                Err(failed) => go_on(this.call, this.attempt, Some(failed), context),
             },
-            StateProjection::Rest { .. } => go_on(this.call, this.state, None, context),
         }
     }
 }
@@ -193,8 +182,8 @@ where
 #[cold]
 #[inline(never)]
 fn begin_inside<'a, T, E, P, C, O, F, G, A, D>(
-    call: &mut Option<Call<'a, P, C, O, F, G>>,
-    mut state: Pin<&mut State<A, D>>,
+    call: &mut Call<'a, P, C, O, F, G, D>,
+    mut attempt: Pin<&mut Option<Unlimited<A>>>,
     context: &mut Context<'_>,
 ) -> Poll<Result<T, GaveUp<E>>>
 where
@@ -204,25 +193,24 @@ where
     D: Future<Output = Result<T, GaveUp<E>>>,
 {
     let mut first = None;
-    if let (false, Some(call)) = (nested::has_deadline(), &mut *call) {
-        let attempt = Unlimited::new((call.operation)(Attempt::FIRST));
-        state.set(State::Trying { attempt });
-        if let StateProjection::Trying { attempt } = state.as_mut().project() {
+    if let (false, Call::First { operation, .. }) = (nested::has_deadline(), &mut *call) {
+        attempt.set(Some(Unlimited::new(operation(Attempt::FIRST))));
+        if let Some(attempt) = attempt.as_mut().as_pin_mut() {
             match ready!(attempt.poll(context)) {
                 Ok(value) => return Poll::Ready(Ok(value)),
                 Err(failed) => first = Some(failed),
             }
         }
     }
-    go_on(call, state, first, context)
+    go_on(call, attempt, first, context)
 }
 
 /// After a first try that failed where nothing is around.
 #[cold]
 #[inline(never)]
 fn failed<'a, T, E, P, C, O, F, G, A, D>(
-    call: &mut Option<Call<'a, P, C, O, F, G>>,
-    state: Pin<&mut State<A, D>>,
+    call: &mut Call<'a, P, C, O, F, G, D>,
+    attempt: Pin<&mut Option<Unlimited<A>>>,
     error: E,
     context: &mut Context<'_>,
 ) -> Poll<Result<T, GaveUp<E>>>
@@ -232,15 +220,15 @@ where
 {
     let frame = nested::current();
     nested::report(false);
-    go_on(call, state, Some((error, frame)), context)
+    go_on(call, attempt, Some((error, frame)), context)
 }
 
 /// All that is not a first try, out of line: in place it doubles what a first try that works costs.
 #[cold]
 #[inline(never)]
 fn go_on<'a, T, E, P, C, O, F, G, A, D>(
-    call: &mut Option<Call<'a, P, C, O, F, G>>,
-    mut state: Pin<&mut State<A, D>>,
+    call: &mut Call<'a, P, C, O, F, G, D>,
+    mut attempt: Pin<&mut Option<Unlimited<A>>>,
     first: First<E>,
     context: &mut Context<'_>,
 ) -> Poll<Result<T, GaveUp<E>>>
@@ -248,16 +236,19 @@ where
     G: FnOnce(Retrier<'a, P, C, O>, Frame, First<E>, F) -> D,
     D: Future<Output = Result<T, GaveUp<E>>>,
 {
-    if let Some(call) = call.take() {
-        let rest = (call.go_on)(call.retrier, nested::current(), first, call.operation);
-        state.set(State::Rest {
-            rest: Apart(Some(Box::pin(rest))),
-        });
-    }
-    match state.project() {
-        StateProjection::Rest {
-            rest: Apart(Some(rest)),
-        } => rest.as_mut().poll(context),
-        _ => Poll::Pending,
-    }
+    attempt.set(None);
+    let mut rest = match mem::replace(call, Call::Rest(Apart(None))) {
+        Call::First {
+            retrier,
+            operation,
+            go_on,
+        } => Some(Box::pin(go_on(retrier, nested::current(), first, operation))),
+        Call::Rest(mut rest) => rest.0.take(),
+    };
+    let poll = match &mut rest {
+        Some(rest) => rest.as_mut().poll(context),
+        None => Poll::Pending,
+    };
+    *call = Call::Rest(Apart(rest));
+    poll
 }
