@@ -236,19 +236,21 @@ where
     G: FnOnce(Retrier<'a, P, C, O>, Frame, First<E>, F) -> D,
     D: Future<Output = Result<T, GaveUp<E>>>,
 {
+    // An attempt is gone before the next one begins.
     attempt.set(None);
-    let mut rest = match mem::replace(call, Call::Rest(Apart(None))) {
+    *call = match mem::replace(call, Call::Rest(Apart(None))) {
         Call::First {
             retrier,
             operation,
             go_on,
-        } => Some(Box::pin(go_on(retrier, nested::current(), first, operation))),
-        Call::Rest(mut rest) => rest.0.take(),
+        } => {
+            let rest = go_on(retrier, nested::current(), first, operation);
+            Call::Rest(Apart(Some(Box::pin(rest))))
+        }
+        rest @ Call::Rest(_) => rest,
     };
-    let poll = match &mut rest {
-        Some(rest) => rest.as_mut().poll(context),
-        None => Poll::Pending,
-    };
-    *call = Call::Rest(Apart(rest));
-    poll
+    match call {
+        Call::Rest(Apart(Some(rest))) => rest.as_mut().poll(context),
+        _ => Poll::Pending,
+    }
 }
