@@ -164,7 +164,10 @@ where
                     // Polled here and not with those that come back, so that the compiler knows in which state it is.
                     match attempt.poll_uneventful(context) {
                         Poll::Ready(Ok(value)) => Poll::Ready(Ok(value)),
-                        Poll::Ready(Err(error)) => failed(this.call, this.attempt, error, context),
+                        Poll::Ready(Err(error)) => {
+                            let first = (error, nested::leave());
+                            go_on(this.call, this.attempt, Some(first), context)
+                        }
                         Poll::Pending => Poll::Pending,
                     }
                 }
@@ -203,24 +206,6 @@ where
         }
     }
     go_on(call, attempt, first, context)
-}
-
-/// After a first try that failed where nothing is around.
-#[cold]
-#[inline(never)]
-fn failed<'a, T, E, P, C, O, F, G, A, D>(
-    call: &mut Call<'a, P, C, O, F, G, D>,
-    attempt: Pin<&mut Option<Unlimited<A>>>,
-    error: E,
-    context: &mut Context<'_>,
-) -> Poll<Result<T, GaveUp<E>>>
-where
-    G: FnOnce(Retrier<'a, P, C, O>, Frame, First<E>, F) -> D,
-    D: Future<Output = Result<T, GaveUp<E>>>,
-{
-    let frame = nested::current();
-    nested::report(false);
-    go_on(call, attempt, Some((error, frame)), context)
 }
 
 /// All that is not a first try, out of line: in place it doubles what a first try that works costs.

@@ -92,6 +92,17 @@ pub(crate) fn suspend() -> bool {
     swap_retried_inside(false)
 }
 
+/// The frame as a failed attempt left it, with the inner loops' word taken back.
+///
+/// Out of line, and called before what may panic: only so does the compiler see that failure is the rare case.
+#[cold]
+#[inline(never)]
+pub(crate) fn leave() -> Frame {
+    let frame = current();
+    report(false);
+    frame
+}
+
 /// The budget that goes with the current frame.
 pub(crate) fn current_budget(frame: Frame) -> Option<Arc<Budget>> {
     if frame.has_budget {
