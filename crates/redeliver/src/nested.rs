@@ -28,13 +28,22 @@ impl Frame {
         has_budget: false,
         retried_inside: false,
     };
+
+    fn marks(self) -> u8 {
+        (u8::from(self.deadline < Moment::FAR_FUTURE) * LIMITED) | (u8::from(self.retried_inside) * RETRIED)
+    }
 }
+
+/// There is a deadline.
+const LIMITED: u8 = 1;
+/// The last inner loop has retried in vain.
+const RETRIED: u8 = 2;
 
 thread_local! {
     static DEADLINE: Cell<Moment> = const { Cell::new(Moment::FAR_FUTURE) };
     static HAS_BUDGET: Cell<bool> = const { Cell::new(false) };
-    /// Apart from the limits, because a first try looks at nothing else.
-    static RETRIED_INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// What a first try has to know of the others, in one word: it looks at nothing else.
+    static MARKS: Cell<u8> = const { Cell::new(0) };
     /// Apart from the frame, because a value that must be dropped makes every access dearer.
     static BUDGET: RefCell<Option<Arc<Budget>>> = const { RefCell::new(None) };
 }
@@ -45,7 +54,7 @@ pub(crate) fn current() -> Frame {
     Frame {
         deadline: DEADLINE.get(),
         has_budget: HAS_BUDGET.get(),
-        retried_inside: RETRIED_INSIDE.get(),
+        retried_inside: MARKS.get() & RETRIED != 0,
     }
 }
 
@@ -53,14 +62,45 @@ fn replace(frame: Frame) -> Frame {
     Frame {
         deadline: DEADLINE.replace(frame.deadline),
         has_budget: HAS_BUDGET.replace(frame.has_budget),
-        retried_inside: RETRIED_INSIDE.replace(frame.retried_inside),
+        retried_inside: MARKS.replace(frame.marks()) & RETRIED != 0,
     }
+}
+
+/// Whether there is a deadline around, or an inner loop has retried in vain.
+#[inline]
+pub(crate) fn is_eventful() -> bool {
+    MARKS.get() != 0
 }
 
 /// Whether the attempt that is running on this thread has a deadline.
 #[inline]
 pub(crate) fn has_deadline() -> bool {
-    DEADLINE.get() < Moment::FAR_FUTURE
+    MARKS.get() & LIMITED != 0
+}
+
+/// Takes an inner loop's word back: the attempt has a value after all.
+#[cold]
+#[inline(never)]
+pub(crate) fn forget() {
+    report(false);
+}
+
+/// Takes an inner loop's word away for as long as its attempt is suspended.
+#[cold]
+#[inline(never)]
+pub(crate) fn suspend() -> bool {
+    swap_retried_inside(false)
+}
+
+/// The frame as a failed attempt left it, with the inner loops' word taken back.
+///
+/// Out of line, and called before what may panic: only so does the compiler see that failure is the rare case.
+#[cold]
+#[inline(never)]
+pub(crate) fn leave() -> Frame {
+    let frame = current();
+    report(false);
+    frame
 }
 
 /// The budget that goes with the current frame.
@@ -81,12 +121,13 @@ pub(crate) fn report(retried_inside: bool) {
 /// Says whether an inner loop has retried in vain, and what was said before.
 #[inline]
 pub(crate) fn swap_retried_inside(retried_inside: bool) -> bool {
-    let before = RETRIED_INSIDE.get();
+    let before = MARKS.get();
+    let after = (before & !RETRIED) | (u8::from(retried_inside) * RETRIED);
     // Mostly nobody has retried anything, and nothing is written.
-    if before != retried_inside {
-        RETRIED_INSIDE.set(retried_inside);
+    if before != after {
+        MARKS.set(after);
     }
-    before
+    before & RETRIED != 0
 }
 
 /// Puts a frame in place, and the one before back, even when the attempt panics.

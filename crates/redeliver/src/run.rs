@@ -12,7 +12,7 @@ use redeliver_policy::{Budget, Conduct, Moment, Outer, StopReason};
 
 use crate::{
     Attempt, Classifier, GaveUp, Observer, Plan, Retrier, Until, clock, entropy,
-    first_try::{Apart, Unlimited},
+    first_try::FirstTry,
     nested::{self, Frame, Scoped},
     progress::{Ended, Progress},
     race::{Limited, Race},
@@ -28,23 +28,14 @@ impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
-    pub async fn run<T, E, F, A>(self, mut operation: F) -> Result<T, GaveUp<E>>
+    pub fn run<T, E, F, A>(self, operation: F) -> impl Future<Output = Result<T, GaveUp<E>>>
     where
         F: FnMut(Attempt) -> A,
         A: Future<Output = Result<T, E>>,
         E: fmt::Display,
         C: Classifier<E>,
     {
-        let first = if self.plan.needs_clock() || nested::has_deadline() {
-            None
-        } else {
-            // The session of such a plan has nothing to say about a first try, so there is none yet.
-            match Unlimited::new(operation(Attempt::FIRST)).await {
-                Ok(value) => return Ok(value),
-                Err(failed) => Some(failed),
-            }
-        };
-        Apart::new(move || self.resume(nested::current(), first, operation)).await
+        FirstTry::new(self, operation, Retrier::resume)
     }
 
     /// Goes on after the first try, or with it if there was none yet.

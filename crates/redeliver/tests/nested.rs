@@ -1,6 +1,6 @@
 //! B6: retries happen at one layer. Loops inside loops never multiply their attempts.
 
-use std::{cell::Cell, io, sync::Arc, time::Duration};
+use std::{cell::Cell, future::poll_fn, io, pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use redeliver::{Budget, BudgetRule, Pipeline, StopReason, prelude::*};
 use tokio::task::yield_now;
@@ -110,6 +110,25 @@ async fn an_inner_success_clears_what_an_earlier_inner_loop_left() {
             .unwrap_err();
         assert_eq!((outer.reason, calls.get()), (StopReason::Attempts, 9));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_second_inner_loop_that_is_dropped_while_suspended_clears_nothing() {
+    let calls = Cell::new(0);
+    let outer = POLICY
+        .run(async |_| {
+            let error = inner(&calls).await.unwrap_err();
+            let mut second = pin!(POLICY.run(async |_| {
+                yield_now().await;
+                Ok::<_, io::Error>(())
+            }));
+            assert!(poll_fn(|context| Poll::Ready(second.as_mut().poll(context).is_pending())).await);
+            Err::<(), _>(error)
+        })
+        .await
+        .unwrap_err();
+    assert_eq!((outer.reason, outer.attempts), (StopReason::Nested, 1));
+    assert_eq!(calls.get(), 3);
 }
 
 #[tokio::test(start_paused = true)]
