@@ -70,6 +70,29 @@ async fn a_thousand_drops_repeat_and_lose_nothing() {
     }
 }
 
+#[tokio::test]
+async fn an_address_that_is_refused_is_shown_without_its_password() {
+    for url in [
+        "user:hunter2@127.0.0.1/ws",
+        "hunter2@127.0.0.1",
+        "ftp://hunter2@127.0.0.1/",
+        "ws://user:hunter2/hunter2@127.0.0.1:1/x",
+        "http://user:hunter2?hunter2@127.0.0.1:1/x",
+    ] {
+        let output = run(&[url]).await;
+        let told = lines(&output.stderr);
+        assert_eq!(
+            (output.status.code(), told.len()),
+            (Some(2), 1),
+            "{url}: {told:?}"
+        );
+        assert!(
+            told[0].contains("127.0.0.1") && !told[0].contains("hunter2"),
+            "{told:?}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_resume_that_the_server_does_not_know_is_seen_in_the_figures() {
     let server = server();

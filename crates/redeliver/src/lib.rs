@@ -22,6 +22,8 @@
 
 pub use redeliver_policy::*;
 
+#[cfg(any(feature = "http", feature = "websocket"))]
+pub mod address;
 mod attempt;
 mod blocking;
 mod classifier;

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use redeliver::{
+    address::shown,
     sse::{EventSource, SseError},
     websocket::{WebSocket, WebSocketError},
 };
@@ -92,9 +93,9 @@ pub(crate) async fn run(args: WatchArgs) -> anyhow::Result<Exit> {
         "ws" | "wss" => watch_socket(args, policy, limits, &mut report).await?,
         "http" | "https" => watch_events(args, policy, limits, &mut report).await?,
         _ => {
-            let shown: String = scheme.chars().filter(|c| !c.is_control()).take(40).collect();
+            let shown = shown(&args.url);
             let rule = "must begin with ws://, wss://, http:// or https://";
-            return Err(BadInput(format!("URL {shown:?}…: {rule}")).into());
+            return Err(BadInput(format!("URL {shown:?}: {rule}")).into());
         }
     };
     report.summary(&end);

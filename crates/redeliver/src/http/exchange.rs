@@ -15,9 +15,9 @@ use super::{
     error::Place,
     holds::Holds,
     request::{Draft, Watcher},
-    target::{origin, shown},
+    target::origin,
 };
-use crate::{Attempt, clock};
+use crate::{Attempt, address::shown, clock};
 
 /// As much of the body of a failure is kept as a person may want to read.
 const LARGEST_FAILURE: usize = 64 * 1024;
@@ -76,7 +76,7 @@ impl Call {
             transport: transport.clone(),
             place: Place {
                 method: draft.method.clone(),
-                url: shown(&draft.target.url).into(),
+                url: shown(draft.target.url.as_str()).into(),
             },
             draft,
             statuses: shared.statuses,

@@ -14,9 +14,9 @@ use super::{
     holds::HeldPlan,
     idempotency::{IDEMPOTENCY_KEY, is_idempotent, new_key},
     observers::Observers,
-    target::{Target, printable},
+    target::Target,
 };
-use crate::{Ending, GaveUp, Observer, Run as _};
+use crate::{Ending, GaveUp, Observer, Run as _, address::printable};
 
 pub(crate) type Watcher = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 

@@ -8,8 +8,9 @@ use reqwest::{
 
 use super::{DEFAULT_MAX_EVENT_SIZE, SseError, SseResponse, response::Shared};
 use crate::{
+    address::shown,
     clock,
-    stream::{Connect, Connector, Reconnecting, shown},
+    stream::{Connect, Connector, Reconnecting},
 };
 
 /// The events of a source, over as many responses as it takes.

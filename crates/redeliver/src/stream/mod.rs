@@ -43,8 +43,6 @@
 //! A reconnection is not the retry of a call: the guard against retries of retries neither limits a stream nor is told of it. A factory that retries
 //! inside would multiply attempts; let it fail instead, and the stream will come back.
 
-#[cfg(any(feature = "websocket", feature = "sse"))]
-mod address;
 mod connector;
 mod event;
 mod idle;
@@ -61,7 +59,7 @@ pub use reconnecting::{Events, Reconnecting};
 use redeliver_policy::Policy;
 
 #[cfg(any(feature = "websocket", feature = "sse"))]
-pub(crate) use {address::shown, idle::Idle};
+pub(crate) use idle::Idle;
 
 /// `factory.reconnecting(policy)` on any function or closure without arguments that makes a stream.
 ///

@@ -18,7 +18,10 @@ use super::{
     handle::Shared,
     handshake::{check_url, parse_header},
 };
-use crate::stream::{Connect, Connector, Reconnecting, shown};
+use crate::{
+    address::shown,
+    stream::{Connect, Connector, Reconnecting},
+};
 
 /// A message may have this many bytes unless one says otherwise.
 pub const DEFAULT_MAX_MESSAGE_SIZE: usize = 1024 * 1024;
