@@ -63,7 +63,7 @@ const PRESET: &str = "Start from this preset: interactive, standard, batch, reco
 const AFTER_HELP: &str = "\
 Items go to standard output, one a line (a line break inside one is shown as \\n); gaps and the summary go to standard error.
 
-The policy starts from the preset reconnect: 1s to 30s, ±10 %, for ever. Its attempts are failures in a row, counted anew after a connection that gave an item; its deadline is that of one outage; its attempt timeout is for connecting.
+The policy starts from the preset reconnect: 1s to 30s, ±10 %, for ever. Its attempts are failures in a row, counted anew after a connection that gave an item; its deadline is that of one outage; its attempt timeout is for connecting, 20s unless said otherwise.
 
 Server-sent events go on with Last-Event-ID. A WebSocket has no such rule, so watch has one: the field \"id\" of the last item, if it has one, becomes the query parameter \"after\". Name others with --resume, or none. Repeated and lost items are counted where the items carry whole numbers that rise by one.
 

@@ -10,7 +10,7 @@ use super::{DEFAULT_MAX_EVENT_SIZE, SseError, SseResponse, response::Shared};
 use crate::{
     address::shown,
     clock,
-    stream::{Connect, Connector, Reconnecting},
+    stream::{Connect, Connector, Reconnecting, limited},
 };
 
 /// The events of a source, over as many responses as it takes.
@@ -139,7 +139,7 @@ impl EventSource {
             statuses: self.statuses,
             shared,
         };
-        Ok(Reconnecting::new(self.policy, connector))
+        Ok(Reconnecting::new(limited(self.policy), connector))
     }
 }
 

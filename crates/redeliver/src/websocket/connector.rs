@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     address::shown,
-    stream::{Connect, Connector, Reconnecting},
+    stream::{Connect, Connector, Reconnecting, limited},
 };
 
 /// A message may have this many bytes unless one says otherwise.
@@ -135,7 +135,7 @@ impl WebSocket {
         check_url(&self.connector.url)?;
         match self.refused {
             Some(words) => Err(WebSocketError::Invalid(words)),
-            None => Ok(Reconnecting::new(self.policy, self.connector)),
+            None => Ok(Reconnecting::new(limited(self.policy), self.connector)),
         }
     }
 }
