@@ -253,6 +253,10 @@ fn check(response: &Response, statuses: &StatusTable) -> Result<(), SseError> {
 
 /// The policy with the server's `retry:` as its first wait.
 fn with_base(mut policy: Policy, retry: Duration) -> Policy {
+    // As with a `Retry-After` of zero: no guidance, and a base of nothing grows to nothing.
+    if retry.is_zero() {
+        return policy;
+    }
     let retry = retry.min(policy.retry_after_max);
     match &mut policy.backoff {
         Backoff::Fixed { base }
@@ -280,6 +284,7 @@ mod tests {
         assert_eq!(with_base(policy, ms(250)).wait(2, Duration::ZERO, 0), ms(1_000));
         assert_eq!(first(with_base(policy, ms(45_000))), ms(45_000));
         assert_eq!(first(with_base(policy, Duration::MAX)), policy.retry_after_max);
+        assert_eq!(first(with_base(policy, Duration::ZERO)), first(policy));
         let list = Policy::list(&[ms(3)]).jitter(Jitter::None);
         assert_eq!(first(with_base(list, ms(250))), ms(3));
     }
