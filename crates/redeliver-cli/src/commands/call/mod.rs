@@ -82,7 +82,7 @@ fn long_help() -> String {
          A POST or PATCH without --idempotent is sent again only if it never left (a refused connection).\n\
          Where neither --deadline nor --attempt-timeout is given, an attempt may take 30s.\n\n\
          Exit codes:\n    0  a success: 2xx or 304; with --count, all of them\n    \
-         1  with --count, some calls failed; or the file cannot be written\n    2  the command makes no sense\n",
+         1  with --count, some calls failed; or the output cannot be written\n    2  the command makes no sense\n",
     );
     let mut ends = StopReason::ALL.map(|reason| (Exit::GaveUp(reason).code(), reason));
     ends.sort_by_key(|(code, _)| *code);
