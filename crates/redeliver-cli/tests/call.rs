@@ -386,7 +386,11 @@ fn nonsense_is_refused_in_one_line_without_secrets() {
         (vec!["-d", "@/", url], "data \"@/\""),
         (vec!["--deadline", "soon", url], "--deadline"),
         (vec!["--jitter", "some", url], "--jitter"),
-        (vec!["--max-body", "-1", url], "unexpected argument"),
+        (vec!["--max-body", "-1", url], "--max-body"),
+        (vec!["--count", "-1", url], "--count"),
+        (vec!["--connect-timeout", "-1s", url], "--connect-timeout"),
+        (vec!["--connect-timeout", "0s", url], "longer than 0s"),
+        (vec!["--idempotency-key", "", url], "must not be empty"),
         (vec!["--max-body", "many", url], "--max-body"),
         (vec!["--count", "0", url], "--count"),
         (

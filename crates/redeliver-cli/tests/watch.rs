@@ -252,6 +252,8 @@ async fn bad_input_is_one_line_that_says_what_is_allowed() {
         (vec!["http://h/", "-H", "a: sec\u{1}ret"], "visible ASCII"),
         (vec!["ws://h/", "--max-items", "0"], "whole number from 1"),
         (vec!["ws://h/", "--for", "soon"], "200ms"),
+        (vec!["ws://h/", "--for", "-1s"], "--for"),
+        (vec!["ws://h/", "--idle-timeout", "0s"], "longer than 0s"),
         (vec!["ws://h/", "--preset", "heroic"], "reconnect"),
         (vec!["ws://h/", "--base", "1s", "--max", "1ms"], "max"),
         (vec![], "URL"),

@@ -25,7 +25,7 @@ use crate::{
     ending::told_to_end,
     exit::{BadInput, Exit},
     output,
-    policy_flags::PolicyFlags,
+    policy_flags::{PolicyFlags, parse_limit},
 };
 
 /// Print the items of a stream (WebSocket or server-sent events), reconnect, and tell of each gap
@@ -41,13 +41,13 @@ pub(crate) struct WatchArgs {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
     /// End after so many items
-    #[arg(long, value_name = "N", value_parser = items)]
+    #[arg(long, value_name = "N", value_parser = items, allow_hyphen_values = true)]
     max_items: Option<u64>,
     /// End after this long
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     run_for: Option<Duration>,
     /// A connection on which nothing comes for this long was lost [default: 60s for WebSocket, none for events]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_limit, allow_hyphen_values = true)]
     idle_timeout: Option<Duration>,
     /// One JSON object a line on standard output: items, connections, gaps, the summary
     #[arg(long)]
