@@ -47,6 +47,8 @@ pub mod sse;
 #[cfg(feature = "stream")]
 pub mod stream;
 pub mod testing;
+#[cfg(any(feature = "http", feature = "websocket"))]
+mod tls;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod ways;

@@ -11,6 +11,7 @@ use crate::{
     address::shown,
     clock,
     stream::{Connect, Connector, Reconnecting, limited},
+    tls::choose_provider,
 };
 
 /// The events of a source, over as many responses as it takes.
@@ -153,10 +154,7 @@ fn parse_url(text: &str) -> Result<Url, SseError> {
 }
 
 fn default_client() -> Result<Client, SseError> {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // rustls has no provider of its own; losing the race to another installer is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
+    choose_provider();
     Client::builder().build().map_err(SseError::network)
 }
 
