@@ -126,6 +126,14 @@ fn a_retry_after_is_told_as_the_reason_of_the_wait() {
         "{first}"
     );
     assert!(first.ends_with(" left"), "{first}");
+    let ran = call(&quick(&[
+        "--retry-after-max",
+        "2s",
+        &lab.url("/throttle?retry_after=3"),
+    ]));
+    assert_eq!(ran.code, Some(13));
+    let told = " than allowed (Retry-After asks for 3s, --retry-after-max is 2s)\n";
+    assert!(ran.err.ends_with(told), "{}", ran.err);
 }
 
 #[test]
