@@ -262,9 +262,17 @@ fn the_answer_goes_to_a_file_and_its_head_is_shown_if_asked() {
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), r#"{"ok":true}"#);
     fs::remove_file(&file).unwrap();
-    let ran = call(&["-q", "-o", "/nowhere/at/all", &lab.url("/ok")]);
-    assert_eq!(ran.code, Some(1));
-    assert!(ran.err.contains("/nowhere/at/all"), "{}", ran.err);
+    let before = lab.requests();
+    for nowhere in ["/nowhere/at/all", "/"] {
+        let ran = call(&["-q", "-o", nowhere, &lab.url("/ok")]);
+        assert_eq!((ran.code, ran.err.lines().count()), (Some(2), 1));
+        assert!(ran.err.contains(nowhere), "{}", ran.err);
+    }
+    assert_eq!(
+        lab.requests(),
+        before,
+        "nothing is sent whose answer would be lost"
+    );
 }
 
 #[test]

@@ -106,6 +106,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         .build()
         .context("cannot call")?;
     let request = request(&client, &args)?;
+    args.output.as_deref().map(input::output).transpose()?;
     let end = told_to_end().context("cannot listen for Ctrl-C")?;
     match args.count {
         Some(count) => Ok(many::run(&args, policy, request, count, end).await),
