@@ -196,14 +196,6 @@ impl Budget {
     pub const fn rule(&self) -> &BudgetRule {
         &self.rule
     }
-
-    /// How long the floor takes to allow one retry; `None` without a floor.
-    #[must_use]
-    pub fn floor_interval(&self) -> Option<Duration> {
-        FLOOR_AHEAD
-            .checked_div(u64::from(self.rule.floor_per_second))
-            .map(Duration::from_nanos)
-    }
 }
 
 /// A number of retries in units, to the nearest; a negative or NaN number is none, as the cast saturates.
