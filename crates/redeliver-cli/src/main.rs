@@ -36,11 +36,23 @@ fn main() -> ExitCode {
     // rustls refuses to choose between providers by itself; this binary has one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match commands::run(cli.command) {
-        Ok(exit) => exit.into(),
+        Ok(exit) => delivered(exit).into(),
         Err(error) => {
             output::error(&error);
             Exit::of(&error).into()
         }
+    }
+}
+
+/// What was done, but could not be said, was not done for whoever asked.
+fn delivered(exit: Exit) -> Exit {
+    let Some(error) = output::lost() else {
+        return exit;
+    };
+    output::note(&format!("error: standard output: {error}"));
+    match exit {
+        Exit::Done => Exit::Failed,
+        told => told,
     }
 }
 

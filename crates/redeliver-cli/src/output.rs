@@ -1,23 +1,46 @@
-//! The only place that writes to the terminal. A reader that went away (`redeliver … | head`) ends the output, not the process.
+//! The only place that writes to the terminal. A reader that went away (`redeliver … | head`) ends the output, not the process; output
+//! that was lost for any other reason, as on a full disk, is told at the end.
 
 use std::{
     fs,
     io::{self, IsTerminal, Write},
     path::Path,
+    sync::OnceLock,
 };
 
 use anyhow::Context as _;
 use serde::Serialize;
 
+/// Why output was lost, the first time that it was.
+static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Why some of the output was lost, if it was.
+pub(crate) fn lost() -> Option<&'static io::Error> {
+    LOST.get()
+}
+
+/// Writes to standard output and flushes it; whether all of it was written.
+fn write(text: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) -> bool {
+    let mut stdout = io::stdout().lock();
+    match text(&mut stdout).and_then(|()| stdout.flush()) {
+        Ok(()) => true,
+        Err(error) => {
+            if error.kind() != io::ErrorKind::BrokenPipe {
+                let _ = LOST.set(error);
+            }
+            false
+        }
+    }
+}
+
 /// A line, or several, for standard output.
 pub(crate) fn line(text: &str) {
-    let _ = writeln!(io::stdout().lock(), "{text}");
+    item(text);
 }
 
 /// A line for standard output, flushed; whether anybody still reads there.
 pub(crate) fn item(text: &str) -> bool {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{text}").and_then(|()| stdout.flush()).is_ok()
+    write(|stdout| writeln!(stdout, "{text}"))
 }
 
 /// Text for standard output as it is, flushed.
@@ -27,8 +50,7 @@ pub(crate) fn text(text: &str) {
 
 /// Bytes for standard output as they are, flushed.
 pub(crate) fn bytes(bytes: &[u8]) {
-    let mut stdout = io::stdout().lock();
-    let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    write(|stdout| stdout.write_all(bytes));
 }
 
 /// What happens along the way, for standard error.
@@ -38,9 +60,10 @@ pub(crate) fn note(text: &str) {
 
 /// A value as one line of JSON on standard output, flushed.
 pub(crate) fn json(value: &impl Serialize) {
-    let mut stdout = io::stdout().lock();
-    let _ = serde_json::to_writer(&mut stdout, value).map_err(io::Error::from);
-    let _ = stdout.write_all(b"\n").and_then(|()| stdout.flush());
+    write(|stdout| {
+        serde_json::to_writer(&mut *stdout, value)?;
+        stdout.write_all(b"\n")
+    });
 }
 
 /// An error with its causes, in one line.

@@ -209,6 +209,15 @@ fn field_of(line: &str) -> Option<(&str, &str)> {
     named.then_some((field, value.trim()))
 }
 
+/// The duration of a limit, which no time at all is not.
+pub(crate) fn parse_limit(text: &str) -> Result<Duration, String> {
+    match duration::parse(text) {
+        Ok(Duration::ZERO) => Err("must be longer than 0s".to_owned()),
+        Ok(limit) => Ok(limit),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
 pub(crate) fn parse_preset(name: &str) -> Result<String, String> {
     if Policy::preset(name).is_some() {
         return Ok(name.to_owned());

@@ -126,6 +126,14 @@ fn a_retry_after_is_told_as_the_reason_of_the_wait() {
         "{first}"
     );
     assert!(first.ends_with(" left"), "{first}");
+    let ran = call(&quick(&[
+        "--retry-after-max",
+        "2s",
+        &lab.url("/throttle?retry_after=3"),
+    ]));
+    assert_eq!(ran.code, Some(13));
+    let told = " than allowed (Retry-After asks for 3s, --retry-after-max is 2s)\n";
+    assert!(ran.err.ends_with(told), "{}", ran.err);
 }
 
 #[test]
@@ -254,9 +262,17 @@ fn the_answer_goes_to_a_file_and_its_head_is_shown_if_asked() {
     );
     assert_eq!(fs::read_to_string(&file).unwrap(), r#"{"ok":true}"#);
     fs::remove_file(&file).unwrap();
-    let ran = call(&["-q", "-o", "/nowhere/at/all", &lab.url("/ok")]);
-    assert_eq!(ran.code, Some(1));
-    assert!(ran.err.contains("/nowhere/at/all"), "{}", ran.err);
+    let before = lab.requests();
+    for nowhere in ["/nowhere/at/all", "/"] {
+        let ran = call(&["-q", "-o", nowhere, &lab.url("/ok")]);
+        assert_eq!((ran.code, ran.err.lines().count()), (Some(2), 1));
+        assert!(ran.err.contains(nowhere), "{}", ran.err);
+    }
+    assert_eq!(
+        lab.requests(),
+        before,
+        "nothing is sent whose answer would be lost"
+    );
 }
 
 #[test]
@@ -386,7 +402,11 @@ fn nonsense_is_refused_in_one_line_without_secrets() {
         (vec!["-d", "@/", url], "data \"@/\""),
         (vec!["--deadline", "soon", url], "--deadline"),
         (vec!["--jitter", "some", url], "--jitter"),
-        (vec!["--max-body", "-1", url], "unexpected argument"),
+        (vec!["--max-body", "-1", url], "--max-body"),
+        (vec!["--count", "-1", url], "--count"),
+        (vec!["--connect-timeout", "-1s", url], "--connect-timeout"),
+        (vec!["--connect-timeout", "0s", url], "longer than 0s"),
+        (vec!["--idempotency-key", "", url], "must not be empty"),
         (vec!["--max-body", "many", url], "--max-body"),
         (vec!["--count", "0", url], "--count"),
         (

@@ -70,6 +70,29 @@ async fn a_thousand_drops_repeat_and_lose_nothing() {
     }
 }
 
+#[tokio::test]
+async fn an_address_that_is_refused_is_shown_without_its_password() {
+    for url in [
+        "user:hunter2@127.0.0.1/ws",
+        "hunter2@127.0.0.1",
+        "ftp://hunter2@127.0.0.1/",
+        "ws://user:hunter2/hunter2@127.0.0.1:1/x",
+        "http://user:hunter2?hunter2@127.0.0.1:1/x",
+    ] {
+        let output = run(&[url]).await;
+        let told = lines(&output.stderr);
+        assert_eq!(
+            (output.status.code(), told.len()),
+            (Some(2), 1),
+            "{url}: {told:?}"
+        );
+        assert!(
+            told[0].contains("127.0.0.1") && !told[0].contains("hunter2"),
+            "{told:?}"
+        );
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_resume_that_the_server_does_not_know_is_seen_in_the_figures() {
     let server = server();
@@ -229,6 +252,8 @@ async fn bad_input_is_one_line_that_says_what_is_allowed() {
         (vec!["http://h/", "-H", "a: sec\u{1}ret"], "visible ASCII"),
         (vec!["ws://h/", "--max-items", "0"], "whole number from 1"),
         (vec!["ws://h/", "--for", "soon"], "200ms"),
+        (vec!["ws://h/", "--for", "-1s"], "--for"),
+        (vec!["ws://h/", "--idle-timeout", "0s"], "longer than 0s"),
         (vec!["ws://h/", "--preset", "heroic"], "reconnect"),
         (vec!["ws://h/", "--base", "1s", "--max", "1ms"], "max"),
         (vec![], "URL"),

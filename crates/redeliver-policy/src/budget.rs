@@ -79,6 +79,15 @@ pub struct Budget {
     floor_spent_until: AtomicU64,
 }
 
+/// What one retry was paid with.
+#[derive(Debug)]
+pub(crate) enum Payment {
+    /// Units of the balance.
+    Saved(u64),
+    /// Nanoseconds of the floor.
+    Floor(u64),
+}
+
 impl Budget {
     /// A budget with nothing saved up yet.
     #[must_use]
@@ -108,8 +117,12 @@ impl Budget {
 
     /// A call begins, and earns its share of a retry.
     pub fn deposit(&self) {
+        self.save(self.deposit);
+    }
+
+    fn save(&self, units: u64) {
         let most = u64::from(self.rule.burst).saturating_mul(RETRY).max(self.deposit);
-        let earn = |balance: u64| Some(balance.saturating_add(self.deposit).min(most));
+        let earn = |balance: u64| Some(balance.saturating_add(units).min(most));
         // Relaxed: the balance guards nothing but itself.
         let _ = self
             .balance
@@ -119,28 +132,46 @@ impl Budget {
     /// Pays for one retry after a failure of this class, if there is enough.
     #[must_use]
     pub fn withdraw(&self, now: Moment, class: Class) -> bool {
+        self.pay(now, class).is_some()
+    }
+
+    /// Pays as [`withdraw`](Budget::withdraw) does; what was paid can be given back.
+    pub(crate) fn pay(&self, now: Moment, class: Class) -> Option<Payment> {
         let cost = match class {
             Class::Unknown => cost(self.rule.unknown_cost),
             Class::Throttled { .. } => cost(self.rule.throttled_cost),
             Class::Transient | Class::Permanent => RETRY,
         };
         let spend = |balance: u64| balance.checked_sub(cost);
-        self.balance
+        match self
+            .balance
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend)
-            .is_ok()
-            || self.withdraw_floor(now, cost)
+        {
+            Ok(_) => Some(Payment::Saved(cost)),
+            Err(_) => self.pay_from_floor(now, cost).map(Payment::Floor),
+        }
     }
 
-    fn withdraw_floor(&self, now: Moment, cost: u64) -> bool {
-        let Some(each) = FLOOR_AHEAD.checked_div(u64::from(self.rule.floor_per_second)) else {
-            return false;
-        };
+    /// Gives back what was paid for a retry that is not made.
+    #[expect(clippy::needless_pass_by_value, reason = "a payment is given back once")]
+    pub(crate) fn give_back(&self, payment: Payment) {
+        match payment {
+            Payment::Saved(cost) => self.save(cost),
+            Payment::Floor(price) => {
+                let unspend = |until: u64| Some(until.saturating_sub(price));
+                let _ = self
+                    .floor_spent_until
+                    .fetch_update(Ordering::Relaxed, Ordering::Relaxed, unspend);
+            }
+        }
+    }
+
+    /// What the floor took for it, if it had enough.
+    fn pay_from_floor(&self, now: Moment, cost: u64) -> Option<u64> {
+        let each = FLOOR_AHEAD.checked_div(u64::from(self.rule.floor_per_second))?;
         let price = u128::from(each) * u128::from(cost) / u128::from(RETRY);
         // Dearer than all that the floor can hold: never paid. It also keeps the price within 64 bits.
-        let price = u64::try_from(price).ok().filter(|price| *price <= FLOOR_AHEAD);
-        let Some(price) = price else {
-            return false;
-        };
+        let price = u64::try_from(price).ok().filter(|price| *price <= FLOOR_AHEAD)?;
         let now = now.as_nanos();
         let spend = |until: u64| {
             // Spent further ahead than can be spent means that the clock was set back: it must not cost the floor that long.
@@ -150,7 +181,8 @@ impl Budget {
         };
         self.floor_spent_until
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, spend)
-            .is_ok()
+            .ok()
+            .map(|_| price)
     }
 
     /// Whole retries saved up at the moment, the floor aside.
@@ -163,14 +195,6 @@ impl Budget {
     #[must_use]
     pub const fn rule(&self) -> &BudgetRule {
         &self.rule
-    }
-
-    /// How long the floor takes to allow one retry; `None` without a floor.
-    #[must_use]
-    pub fn floor_interval(&self) -> Option<Duration> {
-        FLOOR_AHEAD
-            .checked_div(u64::from(self.rule.floor_per_second))
-            .map(Duration::from_nanos)
     }
 }
 

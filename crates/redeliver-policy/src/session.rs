@@ -192,10 +192,18 @@ impl<'a> Session<'a> {
         let outer = self
             .outer_budget
             .filter(|outer| !self.budget.is_some_and(|own| core::ptr::eq(own, *outer)));
-        [outer, self.budget]
-            .into_iter()
-            .flatten()
-            .all(|budget| budget.withdraw(now, class))
+        let own = || self.budget.is_none_or(|budget| budget.withdraw(now, class));
+        let Some(outer) = outer else {
+            return own();
+        };
+        let Some(payment) = outer.pay(now, class) else {
+            return false;
+        };
+        let paid = own();
+        if !paid {
+            outer.give_back(payment);
+        }
+        paid
     }
 
     /// Whether no attempt may begin any more.
@@ -360,6 +368,26 @@ mod tests {
             session.on_failure(Moment::ZERO, Class::Transient, u64::MAX),
             retry(u64::try_from(longest.as_millis()).unwrap())
         );
+    }
+
+    #[test]
+    fn a_retry_that_the_own_budget_refuses_costs_the_outer_one_nothing() {
+        use crate::BudgetRule;
+        let own = Budget::new(BudgetRule::ratio(0.0));
+        let saved = Budget::new(BudgetRule::ratio(1.0));
+        let floor = Budget::new(BudgetRule::ratio(0.0).floor_per_second(1));
+        saved.deposit();
+        for outer in [&saved, &floor] {
+            let around = Outer {
+                budget: Some(outer),
+                ..Outer::NONE
+            };
+            let mut session = Session::new(&PLAIN, Moment::ZERO).inside(around).budget(&own);
+            let decision = session.on_failure(Moment::ZERO, Class::Transient, 0);
+            assert_eq!(decision, Decision::Stop(StopReason::Budget));
+            assert!(outer.withdraw(Moment::ZERO, Class::Transient));
+            assert!(!outer.withdraw(Moment::ZERO, Class::Transient));
+        }
     }
 
     #[test]

@@ -17,11 +17,14 @@
 //! - What decides is in [`redeliver_policy`], re-exported here: [`Policy`], [`Jitter`], [`Class`], [`Classify`], [`Pipeline`], …
 //! - What does is here: [`Run::run`], [`Run::run_blocking`], [`RetryOperation::retry`], [`Run::attempts`].
 //! - The feature `http` adds `http::Client`, a client over reqwest whose calls are retried.
-//! - [`tower`](https://docs.rs/redeliver/latest/redeliver/tower/) (feature) is the same as a layer around a service.
+//! - The feature `stream` adds streams that reconnect; `websocket` and `sse` add the two that are ready to use.
+//! - The feature `tower` adds the same as a layer around a service.
 //! - [`testing`] takes the waiting out of your own tests.
 
 pub use redeliver_policy::*;
 
+#[cfg(any(feature = "http", feature = "websocket"))]
+pub mod address;
 mod attempt;
 mod blocking;
 mod classifier;
@@ -44,6 +47,8 @@ pub mod sse;
 #[cfg(feature = "stream")]
 pub mod stream;
 pub mod testing;
+#[cfg(any(feature = "http", feature = "websocket"))]
+mod tls;
 #[cfg(feature = "tower")]
 pub mod tower;
 mod ways;

@@ -1,11 +1,11 @@
 //! The ways to start a call: on the policy, on the operation, or as a loop of one's own.
 
-use std::{cell::Cell, fmt, rc::Rc, sync::Arc};
+use std::{cell::Cell, fmt, rc::Rc, sync::Arc, time::Duration};
 
 use redeliver_policy::{Budget, Class, Classify, Conduct, Decision, Failure, Moment, StopReason};
 
 use crate::{
-    Attempt, ByTrait, GaveUp, Plan, Retrier, Traced, clock, entropy, nested,
+    Attempt, ByTrait, GaveUp, Observer as _, Plan, Retrier, RetryEvent, Traced, clock, entropy, nested,
     run::{is_exhausted, surroundings},
 };
 
@@ -198,12 +198,25 @@ impl<'a, P: Plan + 'a> Attempts<'a, P> {
                 Decision::Retry { .. } if !self.outer_pays(now, class) => return Err(StopReason::Budget),
                 Decision::Retry { after, .. } => {
                     nested::report(true);
+                    self.tell(class, after);
                     clock::block(after);
                 }
                 Decision::Stop(reason) => return Err(reason),
             }
         }
         self.session.begin(clock::now(), entropy::draw()).map(|_| ())
+    }
+
+    /// A loop keeps its errors to itself, so that the class is all there is to tell.
+    fn tell(&self, class: Class, delay: Duration) {
+        Traced.on_retry(&RetryEvent {
+            attempt: self.begun,
+            max: self.session.policy().max_attempts,
+            delay,
+            class,
+            error_type: class.as_str(),
+            error: &"the attempt of a loop did not succeed",
+        });
     }
 
     fn outer_pays(&self, now: Moment, class: Class) -> bool {

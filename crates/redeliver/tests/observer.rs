@@ -207,3 +207,24 @@ fn a_blocking_retry_is_told_too() {
             .all(|(_, fields)| fields["delay_ms"] == Value::Number(0))
     );
 }
+
+#[test]
+fn a_retry_of_a_loop_of_ones_own_is_told_too() {
+    let kept = Kept::default();
+    let quick = Policy::fixed(Duration::from_nanos(1)).max_attempts(3);
+    tracing::subscriber::with_default(kept.clone(), || {
+        for attempt in quick.attempts() {
+            attempt.failed(Class::Unknown);
+        }
+    });
+    let told: Vec<_> = kept
+        .take()
+        .into_iter()
+        .map(|(_, fields)| (fields["attempt"].clone(), fields["error_type"].clone()))
+        .collect();
+    let unknown = Value::Text("unknown".to_owned());
+    assert_eq!(
+        told,
+        [(Value::Number(1), unknown.clone()), (Value::Number(2), unknown)]
+    );
+}

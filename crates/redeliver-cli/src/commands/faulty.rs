@@ -25,22 +25,22 @@ pub(crate) struct FaultyArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
     listen: SocketAddr,
     /// Percent of payments that fail with 503, 0 to 100
-    #[arg(long, value_name = "PERCENT", default_value_t = 40, value_parser = |text: &str| whole(text, 100_u8))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 40, value_parser = |text: &str| whole(text, 100_u8), allow_hyphen_values = true)]
     fail_rate: u8,
     /// Longest random delay before a payment is answered, up to 1h
-    #[arg(long, value_name = "DURATION", default_value = "800ms", value_parser = delay)]
+    #[arg(long, value_name = "DURATION", default_value = "800ms", value_parser = delay, allow_hyphen_values = true)]
     max_delay: Duration,
     /// Seconds that the Retry-After of a failure asks for
-    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = |text: &str| whole(text, 31_536_000_u64))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1, value_parser = |text: &str| whole(text, 31_536_000_u64), allow_hyphen_values = true)]
     retry_after: u64,
     /// Mean number of items before a stream drops its connection; 0 never drops
-    #[arg(long, value_name = "ITEMS", default_value_t = 20, value_parser = |text: &str| whole(text, 1_000_000_000_u64))]
+    #[arg(long, value_name = "ITEMS", default_value_t = 20, value_parser = |text: &str| whole(text, 1_000_000_000_u64), allow_hyphen_values = true)]
     drop_after: u64,
     /// Seed of all chance: the same seed and order of requests give the same faults
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = |text: &str| whole(text, u64::MAX))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = |text: &str| whole(text, u64::MAX), allow_hyphen_values = true)]
     seed: u64,
     /// End by itself after this long instead of at Ctrl-C
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     run_for: Option<Duration>,
     /// One JSON object a line: the address, each request, the figures at the end
     #[arg(long)]
@@ -251,7 +251,8 @@ mod tests {
             ("--max-delay", "2h", "1h"),
             ("--max-delay", "soon", "200ms"),
             ("--retry-after", "31536001", "0 to 31536000"),
-            ("--drop-after", "-1", "unexpected argument"),
+            ("--drop-after", "-1", "--drop-after"),
+            ("--retry-after", "-1", "0 to 31536000"),
             ("--for", "10", "no unit"),
         ] {
             let error = parse(&[option, value]).unwrap_err();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use redeliver::{
+    address::shown,
     sse::{EventSource, SseError},
     websocket::{WebSocket, WebSocketError},
 };
@@ -24,7 +25,7 @@ use crate::{
     ending::told_to_end,
     exit::{BadInput, Exit},
     output,
-    policy_flags::PolicyFlags,
+    policy_flags::{PolicyFlags, parse_limit},
 };
 
 /// Print the items of a stream (WebSocket or server-sent events), reconnect, and tell of each gap
@@ -40,13 +41,13 @@ pub(crate) struct WatchArgs {
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
     /// End after so many items
-    #[arg(long, value_name = "N", value_parser = items)]
+    #[arg(long, value_name = "N", value_parser = items, allow_hyphen_values = true)]
     max_items: Option<u64>,
     /// End after this long
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     run_for: Option<Duration>,
     /// A connection on which nothing comes for this long was lost [default: 60s for WebSocket, none for events]
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = parse_limit, allow_hyphen_values = true)]
     idle_timeout: Option<Duration>,
     /// One JSON object a line on standard output: items, connections, gaps, the summary
     #[arg(long)]
@@ -62,7 +63,7 @@ const PRESET: &str = "Start from this preset: interactive, standard, batch, reco
 const AFTER_HELP: &str = "\
 Items go to standard output, one a line (a line break inside one is shown as \\n); gaps and the summary go to standard error.
 
-The policy starts from the preset reconnect: 1s to 30s, ±10 %, for ever. Its attempts are failures in a row, counted anew after a connection that gave an item; its deadline is that of one outage; its attempt timeout is for connecting.
+The policy starts from the preset reconnect: 1s to 30s, ±10 %, for ever. Its attempts are failures in a row, counted anew after a connection that gave an item; its deadline is that of one outage; its attempt timeout is for connecting, 20s unless said otherwise.
 
 Server-sent events go on with Last-Event-ID. A WebSocket has no such rule, so watch has one: the field \"id\" of the last item, if it has one, becomes the query parameter \"after\". Name others with --resume, or none. Repeated and lost items are counted where the items carry whole numbers that rise by one.
 
@@ -92,9 +93,9 @@ pub(crate) async fn run(args: WatchArgs) -> anyhow::Result<Exit> {
         "ws" | "wss" => watch_socket(args, policy, limits, &mut report).await?,
         "http" | "https" => watch_events(args, policy, limits, &mut report).await?,
         _ => {
-            let shown: String = scheme.chars().filter(|c| !c.is_control()).take(40).collect();
+            let shown = shown(&args.url);
             let rule = "must begin with ws://, wss://, http:// or https://";
-            return Err(BadInput(format!("URL {shown:?}…: {rule}")).into());
+            return Err(BadInput(format!("URL {shown:?}: {rule}")).into());
         }
     };
     report.summary(&end);

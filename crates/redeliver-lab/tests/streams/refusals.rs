@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use redeliver::StopReason;
 use redeliver::sse::{EventSource, SseError};
-use redeliver::stream::{Cause, StreamEvent};
+use redeliver::stream::{Cause, DEFAULT_CONNECT_TIMEOUT, StreamEvent};
 use redeliver::websocket::{WebSocket, WebSocketError};
 use tokio::net::TcpListener;
 
@@ -123,6 +123,22 @@ async fn a_server_that_never_answers_is_left_in_time() {
     assert_eq!(reason(&source), (StopReason::Attempts, 2, true));
     let limit = Duration::from_millis(200);
     assert!(matches!(socket.losses[0].cause, Cause::ConnectTimeout(waited) if waited == limit));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_is_left_in_time_by_a_policy_without_one() {
+    // Nobody accepts: the connections come about, and nothing more.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let policy = FAST.max_attempts(1);
+    let socket = WebSocket::connect(format!("ws://{address}/")).policy(policy);
+    let socket = all(socket.stream().unwrap().events()).await;
+    let source = EventSource::connect(format!("http://{address}/")).policy(policy);
+    let source = all(source.stream().unwrap().events()).await;
+    assert_eq!(reason(&without_items(socket)), (StopReason::Attempts, 1, true));
+    let gave_up = source.end.unwrap();
+    assert_eq!((gave_up.attempts, gave_up.timed_out), (1, true));
+    assert!(gave_up.elapsed >= DEFAULT_CONNECT_TIMEOUT, "{gave_up}");
 }
 
 #[tokio::test]

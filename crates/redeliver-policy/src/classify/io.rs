@@ -1,6 +1,9 @@
 use std::{boxed::Box, error::Error, io, string::String};
 
-use super::by_text;
+use super::{
+    by_text,
+    text::{LOOKUP, contains},
+};
 use crate::{Class, Classify};
 
 impl Classify for io::Error {
@@ -24,6 +27,7 @@ impl Classify for io::Error {
             | Kind::TimedOut
             | Kind::UnexpectedEof => Class::Unknown,
             Kind::Other => self.get_ref().map_or(Class::Permanent, |inner| chain(inner)),
+            _ if is_lookup(self) => Class::Transient,
             _ => Class::Permanent,
         }
     }
@@ -46,9 +50,16 @@ impl Classify for io::Error {
             Kind::BrokenPipe => "BrokenPipe",
             Kind::TimedOut => "TimedOut",
             Kind::UnexpectedEof => "UnexpectedEof",
+            _ if is_lookup(self) => "NameLookup",
             _ => "IoError",
         }
     }
+}
+
+fn is_lookup(error: &io::Error) -> bool {
+    error
+        .get_ref()
+        .is_some_and(|inner| contains(&std::string::ToString::to_string(inner), LOOKUP))
 }
 
 impl Classify for Box<dyn Error + Send + Sync> {
@@ -113,6 +124,19 @@ mod tests {
         );
         assert_eq!(
             io::Error::other("ECONNREFUSED 10.0.0.1").class(),
+            Class::Transient
+        );
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_looked_up_may_be_in_a_moment() {
+        use std::net::ToSocketAddrs as _;
+        // Longer than a name can be, so that nobody is asked.
+        let error = ("x".repeat(300).as_str(), 80).to_socket_addrs().unwrap_err();
+        assert_eq!(error.class(), Class::Transient, "{error}");
+        assert_eq!(Classify::kind(&error), "NameLookup");
+        assert_eq!(
+            by_text(&std::string::ToString::to_string(&error)),
             Class::Transient
         );
     }

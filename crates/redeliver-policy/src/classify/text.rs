@@ -1,7 +1,11 @@
 use crate::Class;
 
+/// How the standard library begins every failure to look up a name, which has no kind of its own. A resolver without a network often calls a
+/// name unknown, so that no words after it are a reason to give up.
+pub(super) const LOOKUP: &str = "failed to lookup address information";
+
 /// Texts that mean nothing was sent, then texts that mean something may have been.
-const TRANSIENT: [&str; 8] = [
+const TRANSIENT: [&str; 9] = [
     "econnrefused",
     "enetunreach",
     "ehostunreach",
@@ -10,6 +14,7 @@ const TRANSIENT: [&str; 8] = [
     "network is unreachable",
     "no route to host",
     "temporary failure in name resolution",
+    LOOKUP,
 ];
 const UNKNOWN: [&str; 8] = [
     "econnreset",
@@ -43,7 +48,7 @@ pub fn by_text(text: &str) -> Class {
 }
 
 /// Case does not matter; `needle` is lower case already.
-fn contains(text: &str, needle: &str) -> bool {
+pub(super) fn contains(text: &str, needle: &str) -> bool {
     text.as_bytes()
         .windows(needle.len())
         .any(|window| window.eq_ignore_ascii_case(needle.as_bytes()))

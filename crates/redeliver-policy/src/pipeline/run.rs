@@ -2,7 +2,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Pipeline, Stage};
-use crate::{Class, Conduct, Decision, Failure, Moment, Outer, Permit, Policy, Session, StopReason, Verdict};
+use crate::{Conduct, Decision, Failure, Moment, Outer, Permit, Policy, Session, StopReason, Verdict};
 
 /// A pipeline without a retry makes one attempt.
 static ONCE: Policy = Policy::fixed(Duration::from_secs(1)).max_attempts(1);
@@ -169,8 +169,8 @@ impl Conduct for PipelineRun<'_> {
         let cut_by = self.cut_by;
         let verdict = move |position: usize| match class {
             _ if timed_out && cut_by < Some(position) => Verdict::Abandoned,
-            Class::Permanent => Verdict::Healthy,
-            _ => Verdict::Failed,
+            class if class.is_sign_of_trouble() => Verdict::Failed,
+            _ => Verdict::Healthy,
         };
         self.settle(self.retry_at, now, verdict);
         let mut decision = self.session.on_failure(now, class, entropy);
@@ -205,7 +205,7 @@ mod tests {
     use alloc::sync::Arc;
 
     use super::*;
-    use crate::{Breaker, BreakerRule, BreakerState, Budget, BudgetRule, Jitter, PipelineError};
+    use crate::{Breaker, BreakerRule, BreakerState, Budget, BudgetRule, Class, Jitter, PipelineError};
 
     const fn ms(millis: u64) -> Duration {
         Duration::from_millis(millis)

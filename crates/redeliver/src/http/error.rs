@@ -3,7 +3,8 @@ use std::{error::Error as StdError, fmt, io, sync::Arc};
 use redeliver_policy::{Class, Classify};
 use reqwest::{Method, StatusCode};
 
-use super::{Response, target::printable};
+use super::Response;
+use crate::address::printable;
 
 /// What went wrong with one exchange.
 ///

@@ -15,9 +15,9 @@ use super::{
     error::Place,
     holds::Holds,
     request::{Draft, Watcher},
-    target::{origin, shown},
+    target::origin,
 };
-use crate::{Attempt, clock};
+use crate::{Attempt, address::shown, clock};
 
 /// As much of the body of a failure is kept as a person may want to read.
 const LARGEST_FAILURE: usize = 64 * 1024;
@@ -76,7 +76,7 @@ impl Call {
             transport: transport.clone(),
             place: Place {
                 method: draft.method.clone(),
-                url: shown(&draft.target.url).into(),
+                url: shown(draft.target.url.as_str()).into(),
             },
             draft,
             statuses: shared.statuses,
@@ -182,9 +182,16 @@ async fn start_of_body(answer: &mut reqwest::Response, limit: usize) -> Bytes {
     body.freeze()
 }
 
+/// The longest wait asked for: a proxy may have added its own to the server's.
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    retry_after::parse(text(RETRY_AFTER)?, text(DATE), clock::wall())
+    let (date, now) = (
+        headers.get(DATE).and_then(|date| date.to_str().ok()),
+        clock::wall(),
+    );
+    let asked = headers.get_all(RETRY_AFTER).iter();
+    asked
+        .filter_map(|value| retry_after::parse(value.to_str().ok()?, date, now))
+        .max()
 }
 
 /// Tells the watcher how an attempt went, also when it is dropped half-way.
@@ -235,5 +242,22 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         self.tell(None);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn of_several_waits_the_longest_is_obeyed() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(asked_wait(&headers), None);
+        for value in ["1", "soon", "9", "2"] {
+            headers.append(RETRY_AFTER, HeaderValue::from_static(value));
+        }
+        assert_eq!(asked_wait(&headers), Some(Duration::from_secs(9)));
     }
 }

@@ -14,11 +14,15 @@ use super::{
     holds::HeldPlan,
     idempotency::{IDEMPOTENCY_KEY, is_idempotent, new_key},
     observers::Observers,
-    target::{Target, printable},
+    target::Target,
 };
-use crate::{Ending, GaveUp, Observer, Run as _};
+use crate::{Ending, GaveUp, Observer, Run as _, address::printable};
 
 pub(crate) type Watcher = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
+
+/// Servers take it for no key at all, or for the key of every call that has none: either way the request would be sent twice.
+const EMPTY_KEY: &str =
+    "header \"idempotency-key\": the value must not be empty; leave it out for a new one in each call";
 
 /// A request to be sent; made by [`Client::get`] and the others. What is wrong with it is told when it is sent.
 #[derive(Clone)]
@@ -73,6 +77,9 @@ impl RequestBuilder {
             let name = header_name(name)?;
             let value = header_value(&name, value)?;
             if name == IDEMPOTENCY_KEY {
+                if value.as_bytes().trim_ascii().is_empty() {
+                    return Err(EMPTY_KEY.to_owned());
+                }
                 draft.idempotent = true;
                 // Two keys are none.
                 draft.headers.insert(name, value);
@@ -271,6 +278,8 @@ mod tests {
             (get().header("na me", "x"), "\"na me\""),
             (get().header("a\nb", "x"), "letters, digits"),
             (get().header("x-key", "hunter2\r\nx: y"), "\"x-key\": the value"),
+            (get().header("Idempotency-Key", ""), "must not be empty"),
+            (get().idempotency_key(" "), "must not be empty"),
             (get().bearer("hunter2\n"), "\"authorization\": the value"),
             (
                 get().json(&std::collections::HashMap::from([((1, 2), "hunter2")])),

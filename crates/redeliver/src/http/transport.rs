@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use reqwest::redirect;
 
+use crate::tls::choose_provider;
+
 /// Redirects that a GET or a HEAD follows.
 const MOST_REDIRECTS: usize = 10;
 
@@ -40,13 +42,5 @@ impl Transports {
             following: client.clone(),
             staying: client,
         }
-    }
-}
-
-/// rustls wants one provider for the process. If the program has not chosen, it is ring.
-fn choose_provider() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // Another thread may have been quicker, which is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }

@@ -8,8 +8,10 @@ use reqwest::{
 
 use super::{DEFAULT_MAX_EVENT_SIZE, SseError, SseResponse, response::Shared};
 use crate::{
+    address::shown,
     clock,
-    stream::{Connect, Connector, Reconnecting, shown},
+    stream::{Connect, Connector, Reconnecting, limited},
+    tls::choose_provider,
 };
 
 /// The events of a source, over as many responses as it takes.
@@ -138,7 +140,7 @@ impl EventSource {
             statuses: self.statuses,
             shared,
         };
-        Ok(Reconnecting::new(self.policy, connector))
+        Ok(Reconnecting::new(limited(self.policy), connector))
     }
 }
 
@@ -152,10 +154,7 @@ fn parse_url(text: &str) -> Result<Url, SseError> {
 }
 
 fn default_client() -> Result<Client, SseError> {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // rustls has no provider of its own; losing the race to another installer is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
+    choose_provider();
     Client::builder().build().map_err(SseError::network)
 }
 
@@ -252,6 +251,10 @@ fn check(response: &Response, statuses: &StatusTable) -> Result<(), SseError> {
 
 /// The policy with the server's `retry:` as its first wait.
 fn with_base(mut policy: Policy, retry: Duration) -> Policy {
+    // As with a `Retry-After` of zero: no guidance, and a base of nothing grows to nothing.
+    if retry.is_zero() {
+        return policy;
+    }
     let retry = retry.min(policy.retry_after_max);
     match &mut policy.backoff {
         Backoff::Fixed { base }
@@ -279,6 +282,7 @@ mod tests {
         assert_eq!(with_base(policy, ms(250)).wait(2, Duration::ZERO, 0), ms(1_000));
         assert_eq!(first(with_base(policy, ms(45_000))), ms(45_000));
         assert_eq!(first(with_base(policy, Duration::MAX)), policy.retry_after_max);
+        assert_eq!(first(with_base(policy, Duration::ZERO)), first(policy));
         let list = Policy::list(&[ms(3)]).jitter(Jitter::None);
         assert_eq!(first(with_base(list, ms(250))), ms(3));
     }

@@ -16,8 +16,8 @@
 //!
 //! - **It goes on** with `Last-Event-ID`, which is that of the last event that came whole. An id outlives its connection, as in browsers: an event without one
 //!   does not lose the place.
-//! - **`retry:`** becomes the first wait of the policy, which grows from there; beyond the policy's longest `Retry-After` it is cut. Explicit
-//!   lists of waits stay as they are.
+//! - **`retry:`** becomes the first wait of the policy, which grows from there; beyond the policy's longest `Retry-After` it is cut, and zero
+//!   says nothing. Explicit lists of waits stay as they are.
 //! - **The end** is the status 204. A response that ends, or breaks, is a loss; any other status is judged as that of every HTTP
 //!   answer, `Retry-After` included; a response that is no event stream is permanent.
 //! - **Bounds**: an event has at most 1 MiB unless said otherwise.

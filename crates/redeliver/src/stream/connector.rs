@@ -3,6 +3,19 @@ use std::time::Duration;
 use futures_core::Stream;
 use redeliver_policy::Policy;
 
+/// The time for a connection of a ready-made stream (WebSocket, server-sent events) where the policy has no attempt timeout: a server that
+/// takes a connection and never answers must not hold a stream for ever.
+pub const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The policy, with a time for each connection.
+#[cfg(any(feature = "websocket", feature = "sse"))]
+pub(crate) const fn limited(policy: Policy) -> Policy {
+    match policy.attempt_timeout {
+        Some(_) => policy,
+        None => policy.attempt_timeout(DEFAULT_CONNECT_TIMEOUT),
+    }
+}
+
 /// What a factory may know about the connection it is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -35,7 +35,8 @@
 //! - **deadline**: of one outage. It counts from where the count of attempts last started again: from the loss of a connection that worked, and at first from the
 //!   beginning. A connection that is up is never cut by it. With [`Reset::Never`](crate::Reset::Never) it is the stream's whole
 //!   life, looked at whenever a connection is lost.
-//! - **attempt timeout**: for connecting. [`idle_timeout`](Reconnecting::idle_timeout) is for a connection that is up and says nothing.
+//! - **attempt timeout**: for connecting. Without one, a factory of your own takes as long as it takes, and the ready-made streams take
+//!   [`DEFAULT_CONNECT_TIMEOUT`]. [`idle_timeout`](Reconnecting::idle_timeout) is for a connection that is up and says nothing.
 //! - **idempotent** does not matter: a new connection repeats nothing.
 //!
 //! So are the attempts and the time that a [`GaveUp`](crate::GaveUp) tells: those of the last outage.
@@ -43,8 +44,6 @@
 //! A reconnection is not the retry of a call: the guard against retries of retries neither limits a stream nor is told of it. A factory that retries
 //! inside would multiply attempts; let it fail instead, and the stream will come back.
 
-#[cfg(any(feature = "websocket", feature = "sse"))]
-mod address;
 mod connector;
 mod event;
 mod idle;
@@ -54,14 +53,14 @@ mod reconnecting;
 #[cfg(test)]
 mod tests;
 
-pub use connector::{Connect, Connector, Unnumbered};
+pub use connector::{Connect, Connector, DEFAULT_CONNECT_TIMEOUT, Unnumbered};
 pub use event::{Cause, Connection, Disconnection, StreamEvent};
 pub use futures_core::Stream;
 pub use reconnecting::{Events, Reconnecting};
 use redeliver_policy::Policy;
 
 #[cfg(any(feature = "websocket", feature = "sse"))]
-pub(crate) use {address::shown, idle::Idle};
+pub(crate) use {connector::limited, idle::Idle};
 
 /// `factory.reconnecting(policy)` on any function or closure without arguments that makes a stream.
 ///

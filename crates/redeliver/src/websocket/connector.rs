@@ -18,7 +18,11 @@ use super::{
     handle::Shared,
     handshake::{check_url, parse_header},
 };
-use crate::stream::{Connect, Connector, Reconnecting, shown};
+use crate::{
+    address::shown,
+    stream::{Connect, Connector, Reconnecting, limited},
+    tls::choose_provider,
+};
 
 /// A message may have this many bytes unless one says otherwise.
 pub const DEFAULT_MAX_MESSAGE_SIZE: usize = 1024 * 1024;
@@ -132,7 +136,7 @@ impl WebSocket {
         check_url(&self.connector.url)?;
         match self.refused {
             Some(words) => Err(WebSocketError::Invalid(words)),
-            None => Ok(Reconnecting::new(self.policy, self.connector)),
+            None => Ok(Reconnecting::new(limited(self.policy), self.connector)),
         }
     }
 }
@@ -192,10 +196,7 @@ async fn open(
     tls: Option<Arc<ClientConfig>>,
     first: Vec<Message>,
 ) -> Result<super::connection::Wire, WebSocketError> {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
-        // rustls has no provider of its own; losing the race to another installer is as good.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
+    choose_provider();
     let tls = tls.map(TlsConnector::Rustls);
     let connecting = connect_async_tls_with_config(request, Some(config), true, tls);
     let (mut wire, _) = Box::pin(connecting).await.map_err(WebSocketError::connecting)?;

@@ -208,7 +208,8 @@ mod tests {
         );
         assert_eq!(
             lookup("failed to lookup address information: Name or service not known"),
-            Class::Permanent
+            Class::Transient
         );
+        assert_eq!(lookup("invalid socket address"), Class::Permanent);
     }
 }

@@ -7,7 +7,7 @@ use tokio_tungstenite::tungstenite::{
 };
 
 use super::{Message, WebSocketError};
-use crate::stream::shown;
+use crate::address::shown;
 
 /// The next request for a connection, and what is said first on it.
 pub struct Handshake {

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read},
+    path::Path,
 };
 
 use redeliver::http::Method;
@@ -43,6 +44,22 @@ pub(crate) fn data(text: &str) -> Result<Vec<u8>, BadInput> {
         },
     };
     read.map_err(|error| BadInput(format!("data {text:?}: {error}")))
+}
+
+/// Refuses a place where no file can be, before anything is sent whose answer would be lost.
+pub(crate) fn output(path: &Path) -> Result<(), BadInput> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let problem = if path.is_dir() {
+        "is a directory"
+    } else if folder.is_some_and(|folder| !folder.is_dir()) {
+        "is in no directory that exists"
+    } else {
+        return Ok(());
+    };
+    let path = path.display();
+    Err(BadInput(format!(
+        "--output {path}: {problem}; must be a file's name"
+    )))
 }
 
 fn bounded(source: impl Read) -> io::Result<Vec<u8>> {

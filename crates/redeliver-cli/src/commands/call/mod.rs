@@ -12,13 +12,13 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use redeliver::http::{Client, DEFAULT_MAX_BODY_BYTES, RequestBuilder};
-use redeliver_policy::{Policy, StopReason, duration};
+use redeliver_policy::{Policy, StopReason};
 
 use crate::{
     ending::told_to_end,
     exit::{BadInput, Exit},
     output,
-    policy_flags::PolicyFlags,
+    policy_flags::{PolicyFlags, parse_limit},
 };
 
 /// Call a URL with retries; each attempt is told on standard error, the body comes on standard output
@@ -49,16 +49,16 @@ pub(crate) struct CallArgs {
     #[arg(short, long, value_name = "FILE", conflicts_with = "count")]
     output: Option<PathBuf>,
     /// The longest body that is read; a longer one ends the call
-    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_MAX_BODY_BYTES)]
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_MAX_BODY_BYTES, allow_hyphen_values = true)]
     max_body: usize,
     /// Time for a connection to come about
-    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = parse_limit, allow_hyphen_values = true)]
     connect_timeout: Duration,
     /// Make the call this many times, up to 1000000, and print a summary instead of bodies
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     count: Option<u32>,
     /// Calls at once, up to 1000
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "count", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "count", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     concurrency: u32,
     /// Let a Retry-After to one of the calls hold back all of them; without it each is on its own, as if in a process of its own
     #[arg(long, requires = "count")]
@@ -82,7 +82,7 @@ fn long_help() -> String {
          A POST or PATCH without --idempotent is sent again only if it never left (a refused connection).\n\
          Where neither --deadline nor --attempt-timeout is given, an attempt may take 30s.\n\n\
          Exit codes:\n    0  a success: 2xx or 304; with --count, all of them\n    \
-         1  with --count, some calls failed; or the file cannot be written\n    2  the command makes no sense\n",
+         1  with --count, some calls failed; or the output cannot be written\n    2  the command makes no sense\n",
     );
     let mut ends = StopReason::ALL.map(|reason| (Exit::GaveUp(reason).code(), reason));
     ends.sort_by_key(|(code, _)| *code);
@@ -106,6 +106,7 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
         .build()
         .context("cannot call")?;
     let request = request(&client, &args)?;
+    args.output.as_deref().map(input::output).transpose()?;
     let end = told_to_end().context("cannot listen for Ctrl-C")?;
     match args.count {
         Some(count) => Ok(many::run(&args, policy, request, count, end).await),

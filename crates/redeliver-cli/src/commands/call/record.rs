@@ -9,7 +9,7 @@ use redeliver::{
     Observer, RetryEvent, clock,
     http::{Exchange, RequestBuilder, StatusCode},
 };
-use redeliver_policy::{Class, Moment, Policy, duration::display};
+use redeliver_policy::{Class, Moment, Policy, StopReason, duration::display};
 use serde::Serialize;
 
 use super::answer::Ended;
@@ -146,6 +146,21 @@ impl Record {
         }
     }
 
+    /// How much longer the server's wait was than what is allowed, and which flag allows it.
+    fn asked(&self, reason: StopReason) -> String {
+        let asked = self.lock().last().and_then(|last| last.retry_after);
+        match (reason, asked) {
+            (StopReason::RetryAfter, Some(asked)) => {
+                let most = shown(self.policy.retry_after_max);
+                format!(
+                    " (Retry-After asks for {}, --retry-after-max is {most})",
+                    shown(asked)
+                )
+            }
+            _ => String::new(),
+        }
+    }
+
     /// Tells how the call ended.
     pub(crate) fn tell_end(&self, ended: &Ended) {
         let Some(tell) = &self.tell else { return };
@@ -154,7 +169,10 @@ impl Record {
             Ended::GaveUp(gave_up) if gave_up.attempts == 0 => {
                 tell(&format!("gave up without an attempt: {}", gave_up.reason));
             }
-            Ended::GaveUp(gave_up) => tell(&format!("{}; gave up: {}", self.outcome(), gave_up.reason)),
+            Ended::GaveUp(gave_up) => {
+                let (outcome, reason) = (self.outcome(), gave_up.reason);
+                tell(&format!("{outcome}; gave up: {reason}{}", self.asked(reason)));
+            }
             Ended::Cancelled => tell(&format!("cancelled after {}", shown(self.elapsed()))),
         }
     }

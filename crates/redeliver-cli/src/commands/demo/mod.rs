@@ -22,13 +22,13 @@ use crate::{ending::told_to_end, output};
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct DemoArgs {
     /// End by itself after this time, such as 10s
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     run_for: Option<Duration>,
     /// Percent of payments that fail with 503
-    #[arg(long, value_name = "PERCENT", default_value_t = 40, value_parser = clap::value_parser!(u8).range(0..=100))]
+    #[arg(long, value_name = "PERCENT", default_value_t = 40, allow_hyphen_values = true, value_parser = clap::value_parser!(u8).range(0..=100))]
     fail_rate: u8,
     /// Seed of the API's faults
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, allow_hyphen_values = true)]
     seed: u64,
     /// One JSON object a line: what happens, and at the end a summary
     #[arg(long)]
