@@ -33,6 +33,18 @@ impl<F> Unlimited<F> {
     }
 }
 
+impl<F> Unlimited<F> {
+    /// One whose closure may have done its work, inner retries included, before there is a future.
+    fn begun_inside(attempt: impl FnOnce() -> F) -> Self {
+        let outer = nested::swap_retried_inside(false);
+        let attempt = attempt();
+        Self {
+            attempt,
+            retried_inside: nested::swap_retried_inside(outer),
+        }
+    }
+}
+
 impl<T, E, F: Future<Output = Result<T, E>>> Unlimited<F> {
     /// As the other polls, where [`nested::is_eventful`] has just said no; after an error the frame is as the attempt left it.
     #[inline]
@@ -197,7 +209,7 @@ where
 {
     let mut first = None;
     if let (false, Call::First { operation, .. }) = (nested::has_deadline(), &mut *call) {
-        attempt.set(Some(Unlimited::new(operation(Attempt::FIRST))));
+        attempt.set(Some(Unlimited::begun_inside(|| operation(Attempt::FIRST))));
         if let Some(attempt) = attempt.as_mut().as_pin_mut() {
             match ready!(attempt.poll(context)) {
                 Ok(value) => return Poll::Ready(Ok(value)),

@@ -166,11 +166,10 @@ impl<P: Plan, C, O: Observer> Retrier<'_, P, C, O> {
                 Ok(timeout) => timeout,
                 Err(reason) => return Err(self.stopped(progress, reason)),
             };
-            let attempt = operation(Attempt {
-                number: progress.begin(),
-                timeout,
-            });
-            let attempt = Scoped::new(attempt, frame, self.plan.shared_budget());
+            let (number, budget) = (progress.begin(), self.plan.shared_budget());
+            // A closure may do its work before there is a future, so it is inside the frame as well.
+            let (attempt, frame) = nested::enter(frame, budget, || operation(Attempt { number, timeout }));
+            let attempt = Scoped::new(attempt, frame, budget);
             match Race::new(until.as_mut(), Limited::new(attempt, timeout)).await {
                 Some(Ok(value)) => {
                     session.on_success(clock::now());

@@ -42,6 +42,33 @@ async fn three_levels_make_the_attempts_of_one() {
     assert_eq!(calls.get(), 3);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_closure_that_works_before_its_future_is_inside_too() {
+    // Without limits the first try has no frame, with a deadline it has one, and inside another loop it is begun in a third way.
+    for policy in [POLICY, POLICY.deadline(ms(60_000))] {
+        for outer in [POLICY.max_attempts(1), POLICY.deadline(ms(60_000))] {
+            let (calls, seen) = (Cell::new(0), Cell::new(None));
+            let eager = |_| {
+                let inner = POLICY.run_blocking(|_| {
+                    calls.set(calls.get() + 1);
+                    Err::<(), _>(refused())
+                });
+                std::future::ready(
+                    inner.map_err(|gave_up| gave_up.into_error().expect("every attempt failed")),
+                )
+            };
+            let _ = outer
+                .run(async |_| {
+                    let gave_up = policy.run(&eager).await.unwrap_err();
+                    seen.set(Some((gave_up.reason, gave_up.attempts)));
+                    Err::<(), _>(refused())
+                })
+                .await;
+            assert_eq!((seen.get(), calls.get()), (Some((StopReason::Nested, 1)), 3));
+        }
+    }
+}
+
 #[tokio::test]
 async fn blocking_levels_make_the_attempts_of_one() {
     let policy = Policy::fixed(Duration::from_nanos(1)).max_attempts(3);
