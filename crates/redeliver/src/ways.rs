@@ -29,6 +29,9 @@ pub trait Run: Plan + Sized {
     /// A function that is async already needs no async block around it: `policy.run(|_| fetch(&order))`.
     /// A closure that changes what it has borrowed is for [`run_mut`](Run::run_mut).
     ///
+    /// Inside an attempt of another loop, this one keeps to that one's deadline and budget, and if it gives up after retrying, that one stops
+    /// with [`StopReason::Nested`] instead of repeating it all. What an attempt spawns as a task of its own is not inside.
+    ///
     /// # Errors
     /// [`GaveUp`], with the last real error and the reason.
     #[inline]
