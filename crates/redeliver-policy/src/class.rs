@@ -66,6 +66,13 @@ impl Class {
 /// # assert_eq!(PaymentError::CardDeclined.class(), Class::Permanent);
 /// # assert_eq!(PaymentError::GatewayBusy.class(), Class::Transient);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say which of its errors are worth a retry",
+    label = "not known to be transient or permanent",
+    note = "implement `redeliver::Classify` for an error type of your own",
+    note = "or say it for the call: `policy.retrier().classify(|error: &{Self}| Class::Transient).run(…)`",
+    note = "or say it on the spot: `.map_err(redeliver::Classified::transient)`"
+)]
 pub trait Classify {
     /// What this failure means for a retry.
     fn class(&self) -> Class;

@@ -14,7 +14,7 @@ use redeliver_policy::{Class, Classify, StopReason, duration::display};
 ///
 /// It is one pointer wide, because it is part of the result of every call, also of those that work: returned by value it made a first try that
 /// works three times as slow.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct GaveUp<E>(Box<Ending<E>>);
 
 /// How often it was tried, for how long, why no longer, and the last real error.
@@ -79,23 +79,35 @@ impl<E> Deref for GaveUp<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for GaveUp<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl<E> Ending<E> {
+    fn sentence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attempts = match self.attempts {
             1 => "1 attempt".to_owned(),
             many => format!("{many} attempts"),
         };
-        // Whole milliseconds: nobody reads the rest.
-        let elapsed = Duration::from_millis(u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX));
+        // Whole milliseconds, or microseconds below one: nobody reads the rest.
+        let micros = u64::try_from(self.elapsed.as_micros()).unwrap_or(u64::MAX);
+        let shown = if micros < 1_000 {
+            micros
+        } else {
+            micros / 1_000 * 1_000
+        };
         write!(
             f,
             "gave up after {attempts} in {}: {}",
-            display(elapsed),
+            display(Duration::from_micros(shown)),
             self.reason
         )?;
         if self.timed_out {
             f.write_str("; the last attempt timed out")?;
         }
+        Ok(())
+    }
+}
+
+impl<E: fmt::Display> fmt::Display for GaveUp<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence(f)?;
         match &self.last_error {
             Some(error) => write!(f, "; last error: {error}"),
             None => Ok(()),
@@ -103,9 +115,24 @@ impl<E: fmt::Display> fmt::Display for GaveUp<E> {
     }
 }
 
+impl<E: fmt::Debug> fmt::Debug for GaveUp<E> {
+    /// The sentence, as it is what a `main` that returns it prints; `{:#?}` has all fields.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if f.alternate() {
+            return self.0.fmt(f);
+        }
+        self.sentence(f)?;
+        match &self.last_error {
+            Some(error) => write!(f, "; last error: {error:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl<E: Error + 'static> Error for GaveUp<E> {
+    /// What caused the last error, which itself is in the text already.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.last_error.as_ref().map(|error| error as _)
+        self.last_error.as_ref().and_then(Error::source)
     }
 }
 

@@ -1,6 +1,10 @@
 //! The ways to start a call: on the policy, on the operation, or as a loop of one's own.
 
-use std::{cell::Cell, fmt, rc::Rc, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use redeliver_policy::{Budget, Class, Classify, Conduct, Decision, Failure, Moment, StopReason};
 
@@ -27,7 +31,12 @@ pub trait Run: Plan + Sized {
     /// ```
     ///
     /// A function that is async already needs no async block around it: `policy.run(|_| fetch(&order))`.
-    /// A closure that changes what it has borrowed is for [`run_mut`](Run::run_mut).
+    /// A closure that changes what it has borrowed ("async closure does not implement `FnMut` because it captures state") is for
+    /// [`run_mut`](Run::run_mut).
+    ///
+    /// Which errors are retried is theirs to say, by [`Classify`]: `io::Error` by its kind, `String` and boxed errors by what their text
+    /// ([`by_text`](crate::classify::by_text)) or their cause says, where **what no table knows is permanent** and not retried. Say otherwise for one
+    /// call with [`retrier().classify(…)`](Retrier::classify).
     ///
     /// Inside an attempt of another loop, this one keeps to that one's deadline and budget, and if it gives up after retrying, that one stops
     /// with [`StopReason::Nested`] instead of repeating it all. What an attempt spawns as a task of its own is not inside.
@@ -91,7 +100,8 @@ pub trait Run: Plan + Sized {
         self.retrier().run_blocking(operation)
     }
 
-    /// Attempts for a loop of your own, which waits between them and ends when the policy gives up.
+    /// Attempts for a loop of your own, which ends when the policy gives up. As an iterator it **holds the thread** while it waits; async code
+    /// asks for [`next_async`](Attempts::next_async).
     ///
     /// ```
     /// use redeliver::prelude::*;
@@ -118,7 +128,7 @@ pub trait Run: Plan + Sized {
             session: self.start(clock::now(), surroundings(outer, None)),
             outer_budget,
             begun: 0,
-            failed: Rc::default(),
+            failed: Arc::default(),
             stopped: None,
         }
     }
@@ -165,8 +175,15 @@ pub struct Attempts<'a, P: Plan + 'a> {
     /// The budget of the loop around this one. The session has only what lives as long as the policy.
     outer_budget: Option<Arc<Budget>>,
     begun: u32,
-    failed: Rc<Cell<Option<Class>>>,
+    failed: Said,
     stopped: Option<StopReason>,
+}
+
+/// What an attempt said of its failure. Shared with the loop, and `Send` with it.
+type Said = Arc<Mutex<Option<Class>>>;
+
+fn said(failed: &Said) -> MutexGuard<'_, Option<Class>> {
+    failed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One attempt of a loop of your own.
@@ -174,40 +191,86 @@ pub struct Attempts<'a, P: Plan + 'a> {
 pub struct LoopAttempt {
     /// 1 for the first.
     pub number: u32,
-    failed: Rc<Cell<Option<Class>>>,
+    failed: Said,
 }
 
 impl LoopAttempt {
     /// Says what the failure of this attempt means; without it, that it was transient.
     pub fn failed(&self, class: Class) {
-        self.failed.set(Some(class));
+        *said(&self.failed) = Some(class);
     }
 }
 
 impl<'a, P: Plan + 'a> Attempts<'a, P> {
+    /// The next attempt, after its wait, without holding the thread; `next` in async code.
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// use redeliver::prelude::*;
+    ///
+    /// # async fn look_up() -> Option<u32> { Some(42) }
+    /// let mut answer = None;
+    /// let mut attempts = Policy::INTERACTIVE.attempts();
+    /// while let Some(_attempt) = attempts.next_async().await {
+    ///     answer = look_up().await;
+    ///     if answer.is_some() { break }
+    /// }
+    /// assert_eq!(answer, Some(42));
+    /// # }
+    /// ```
+    pub async fn next_async(&mut self) -> Option<LoopAttempt> {
+        let wait = self.wait()?;
+        if !wait.is_zero() {
+            clock::sleep(wait).await;
+        }
+        self.begin()
+    }
+
     /// Why the attempts ended, once they have.
     #[must_use]
     pub const fn stopped(&self) -> Option<StopReason> {
         self.stopped
     }
 
-    fn wait(&mut self) -> Result<(), StopReason> {
-        if self.begun > 0 {
-            let (now, class) = (clock::now(), self.failed.take().unwrap_or_default());
-            match self
-                .session
-                .on_failure(now, Failure::from(class), entropy::draw())
-            {
-                Decision::Retry { .. } if !self.outer_pays(now, class) => return Err(StopReason::Budget),
-                Decision::Retry { after, .. } => {
-                    nested::report(true);
-                    self.tell(class, after);
-                    clock::block(after);
-                }
-                Decision::Stop(reason) => return Err(reason),
-            }
+    /// How long to wait for the next attempt; nothing if there is none.
+    fn wait(&mut self) -> Option<Duration> {
+        if self.stopped.is_some() {
+            return None;
         }
-        self.session.begin(clock::now(), entropy::draw()).map(|_| ())
+        if self.begun == 0 {
+            return Some(Duration::ZERO);
+        }
+        let (now, class) = (clock::now(), said(&self.failed).take().unwrap_or_default());
+        let reason = match self
+            .session
+            .on_failure(now, Failure::from(class), entropy::draw())
+        {
+            Decision::Retry { .. } if !self.outer_pays(now, class) => StopReason::Budget,
+            Decision::Retry { after, .. } => {
+                nested::report(true);
+                self.tell(class, after);
+                return Some(after);
+            }
+            Decision::Stop(reason) => reason,
+        };
+        self.stop(reason)
+    }
+
+    fn begin(&mut self) -> Option<LoopAttempt> {
+        if let Err(reason) = self.session.begin(clock::now(), entropy::draw()) {
+            return self.stop(reason);
+        }
+        self.begun = self.begun.saturating_add(1);
+        Some(LoopAttempt {
+            number: self.begun,
+            failed: Arc::clone(&self.failed),
+        })
+    }
+
+    fn stop<T>(&mut self, reason: StopReason) -> Option<T> {
+        nested::report(is_exhausted(reason, self.begun));
+        self.stopped = Some(reason);
+        None
     }
 
     /// A loop keeps its errors to itself, so that the class is all there is to tell.
@@ -234,7 +297,7 @@ impl<'a, P: Plan + 'a> Drop for Attempts<'a, P> {
     fn drop(&mut self) {
         if self.stopped.is_none() {
             nested::report(false);
-            if self.failed.get().is_none() && !std::thread::panicking() {
+            if said(&self.failed).is_none() && !std::thread::panicking() {
                 self.session.on_success(clock::now());
             }
         }
@@ -244,19 +307,12 @@ impl<'a, P: Plan + 'a> Drop for Attempts<'a, P> {
 impl<'a, P: Plan + 'a> Iterator for Attempts<'a, P> {
     type Item = LoopAttempt;
 
+    /// The next attempt, after its wait, which holds the thread; [`next_async`](Attempts::next_async) does not.
     fn next(&mut self) -> Option<LoopAttempt> {
-        if self.stopped.is_some() {
-            return None;
+        let wait = self.wait()?;
+        if !wait.is_zero() {
+            clock::block(wait);
         }
-        if let Err(reason) = self.wait() {
-            nested::report(is_exhausted(reason, self.begun));
-            self.stopped = Some(reason);
-            return None;
-        }
-        self.begun = self.begun.saturating_add(1);
-        Some(LoopAttempt {
-            number: self.begun,
-            failed: Rc::clone(&self.failed),
-        })
+        self.begin()
     }
 }

@@ -4,8 +4,19 @@ use crate::Class;
 /// name unknown, so that no words after it are a reason to give up.
 pub(super) const LOOKUP: &str = "failed to lookup address information";
 
-/// Texts that mean nothing was sent, then texts that mean something may have been.
-const TRANSIENT: [&str; 9] = [
+/// A call that redeliver itself gave up. Its text tells the last error's, which was retried already.
+const GAVE_UP: &str = "gave up after";
+
+/// Texts that ask for fewer requests.
+const THROTTLED: [&str; 4] = [
+    "too many requests",
+    "rate limit",
+    "throttl",
+    "service unavailable",
+];
+
+/// Texts that mean nothing was sent, or nothing was done.
+const TRANSIENT: [&str; 17] = [
     "econnrefused",
     "enetunreach",
     "ehostunreach",
@@ -14,9 +25,19 @@ const TRANSIENT: [&str; 9] = [
     "network is unreachable",
     "no route to host",
     "temporary failure in name resolution",
+    "temporarily unavailable",
+    "temporary overload",
+    "overloaded",
+    "try again",
+    "database is locked",
+    "deadlock",
+    "serialization failure",
+    "busy",
     LOOKUP,
 ];
-const UNKNOWN: [&str; 8] = [
+
+/// Texts that mean something may have been.
+const UNKNOWN: [&str; 11] = [
     "econnreset",
     "etimedout",
     "epipe",
@@ -24,7 +45,10 @@ const UNKNOWN: [&str; 8] = [
     "connection reset",
     "broken pipe",
     "timed out",
+    "timeout",
     "unexpected eof",
+    "bad gateway",
+    "connection closed",
 ];
 
 /// The class of a foreign error that carries no type, by its text. What no table knows is permanent: the safe side.
@@ -38,7 +62,11 @@ const UNKNOWN: [&str; 8] = [
 /// ```
 #[must_use]
 pub fn by_text(text: &str) -> Class {
-    if TRANSIENT.iter().any(|needle| contains(text, needle)) {
+    if contains(text, GAVE_UP) {
+        Class::Permanent
+    } else if THROTTLED.iter().any(|needle| contains(text, needle)) {
+        Class::THROTTLED
+    } else if TRANSIENT.iter().any(|needle| contains(text, needle)) {
         Class::Transient
     } else if UNKNOWN.iter().any(|needle| contains(text, needle)) {
         Class::Unknown
@@ -70,5 +98,24 @@ mod tests {
             assert_ne!(by_text(text), Class::Permanent, "{text}");
         }
         assert_eq!(by_text(""), Class::Permanent);
+    }
+
+    #[test]
+    fn what_servers_and_databases_say_is_known() {
+        assert_eq!(by_text("HTTP 503 Service Unavailable"), Class::THROTTLED);
+        assert_eq!(by_text("rate limit exceeded"), Class::THROTTLED);
+        assert_eq!(by_text("database is locked"), Class::Transient);
+        assert_eq!(
+            by_text("Deadlock found when trying to get lock"),
+            Class::Transient
+        );
+        assert_eq!(by_text("request timeout"), Class::Unknown);
+        assert_eq!(by_text("invalid business id"), Class::Permanent);
+    }
+
+    #[test]
+    fn what_was_given_up_is_not_judged_by_the_error_it_tells() {
+        let text = "gave up after 3 attempts in 2s: out of attempts; last error: connection refused";
+        assert_eq!(by_text(text), Class::Permanent);
     }
 }

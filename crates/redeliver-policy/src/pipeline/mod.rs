@@ -32,14 +32,13 @@ pub enum Stage {
 ///
 /// ```
 /// use core::time::Duration;
-/// use std::sync::Arc;
 /// use redeliver_policy::{Breaker, Budget, BudgetRule, Pipeline, Policy};
 ///
 /// let pipeline = Pipeline::new()
 ///     .timeout(Duration::from_secs(8))
 ///     .retry(Policy::INTERACTIVE)
-///     .budget(Arc::new(Budget::new(BudgetRule::ratio(0.1))))
-///     .breaker(Arc::new(Breaker::default()))
+///     .budget(Budget::new(BudgetRule::ratio(0.1).floor_per_second(10)))
+///     .breaker(Breaker::default())
 ///     .timeout(Duration::from_millis(1200));
 /// assert_eq!(
 ///     pipeline.to_string(),
@@ -47,6 +46,9 @@ pub enum Stage {
 ///      > breaker > timeout 1s 200ms > call",
 /// );
 /// ```
+///
+/// Several pipelines share a budget or a breaker through an `Arc` of it. A budget starts with nothing saved up: its `floor_per_second` is what
+/// a process that has just started retries with.
 ///
 /// The order is the meaning. A timeout inside the breaker is a failure that the breaker counts; one outside it is the
 /// caller losing patience, which says nothing about the other side. A breaker inside the retry is asked before each attempt; outside it,
@@ -101,14 +103,14 @@ impl Pipeline {
 
     /// The retries of the retry before this are paid from `budget`.
     #[must_use]
-    pub fn budget(self, budget: Arc<Budget>) -> Self {
-        self.with(Stage::Budget(budget))
+    pub fn budget(self, budget: impl Into<Arc<Budget>>) -> Self {
+        self.with(Stage::Budget(budget.into()))
     }
 
     /// Everything after this happens only while `breaker` lets it.
     #[must_use]
-    pub fn breaker(self, breaker: Arc<Breaker>) -> Self {
-        self.with(Stage::Breaker(breaker))
+    pub fn breaker(self, breaker: impl Into<Arc<Breaker>>) -> Self {
+        self.with(Stage::Breaker(breaker.into()))
     }
 
     fn with(mut self, stage: Stage) -> Self {

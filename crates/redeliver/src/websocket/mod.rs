@@ -3,18 +3,23 @@
 //! ```no_run
 //! # async fn watch() -> Result<(), Box<dyn std::error::Error>> {
 //! use redeliver::{prelude::*, websocket::WebSocket};
-//! # use redeliver::stream::Stream;
-//! # use std::{pin::pin, future::poll_fn};
+//! use futures_util::StreamExt as _; // for `next`
+//!
+//! /// Items are numbered: `{"id":7,"price":…}`.
+//! fn id(message: &redeliver::websocket::Message) -> Option<String> {
+//!     let item: serde_json::Value = serde_json::from_str(message.to_text().ok()?).ok()?;
+//!     Some(item["id"].as_u64()?.to_string())
+//! }
 //!
 //! let socket = WebSocket::connect("wss://example.com/prices")
 //!     .policy(Policy::RECONNECT)
-//!     .resume(|last, next| match last {
+//!     .resume(|last, next| match last.and_then(id) {
 //!         None => next.say("subscribe prices"),
-//!         Some(last) => next.query("after", &last.to_string()), // the next request goes on where the last item was
+//!         Some(id) => next.query("after", &id), // the next request goes on where the last item was
 //!     });
 //! let handle = socket.handle(); // sends while the connection is up
-//! let mut messages = pin!(socket.stream()?);
-//! while let Some(message) = poll_fn(|context| messages.as_mut().poll_next(context)).await {
+//! let mut messages = std::pin::pin!(socket.stream()?);
+//! while let Some(message) = messages.next().await {
 //!     println!("{}", message?);
 //! }
 //! # drop(handle);
