@@ -98,7 +98,7 @@ fn opening(api: &str, args: &DemoArgs) -> String {
     };
     format!(
         "redeliver demo: everything here runs on this machine. {end}\n\n\
-         \x20 the API   {api} answers {} % of payments with 503 and Retry-After: 1, up to 800ms late\n\
+         \x20 the API   {api} answers {} % of payments with 503 and Retry-After: 1, up to 800ms late, and loses some answers\n\
          \x20 payments  {} workers, each payment with one Idempotency-Key: {}\n\
          \x20 careless  sends without a key, and its answer gets lost: nobody knows whether it executed\n\
          \x20 stream    a ticker that drops every dozen items or so: {}\n",

@@ -9,10 +9,10 @@ pub(super) fn words(elapsed: &str, tally: &Tally, ticks: &Ticks, server: &Faulty
     let payments = &server.payments;
     format!(
         "\nAfter {elapsed}:\n\
-         \x20 payments  {} of {} authorized, in {} attempts; {} waits were asked for by the server, {} came back early\n\
+         \x20 payments  {} of {} authorized in {} attempts, {} more under way; {} waits were asked for by the server, {} came back early\n\
          \x20 careless  {} sent without a key, {} attempts: what may have executed is not repeated\n\
          \x20 stream    {} items over {} connections, {} gaps; {} lost, {} repeated\n\
-         \x20 the API   answered {} requests, authorized {} payments, {} of them asked for again and not charged twice\n\n\
+         \x20 the API   answered {} requests, authorized {} payments; {} were asked for again with their key and not charged twice\n\n\
          What to try next:\n\
          \x20 redeliver explain --base 200ms --max 2500ms --jitter full --deadline 8s --attempt-timeout 1200ms\n\
          \x20 redeliver simulate fleet        what such policies do to a server through an outage\n\
@@ -21,6 +21,7 @@ pub(super) fn words(elapsed: &str, tally: &Tally, ticks: &Ticks, server: &Faulty
         tally.authorized,
         tally.calls,
         tally.attempts,
+        tally.under_way,
         tally.asked_waits,
         tally.early_waits,
         tally.careless,
@@ -41,6 +42,7 @@ pub(super) fn value(tally: &Tally, ticks: &Ticks, server: &FaultyStats) -> Value
     json!({
         "payments": {
             "calls": tally.calls,
+            "under_way": tally.under_way,
             "authorized": tally.authorized,
             "attempts": tally.attempts,
             "asked_waits": tally.asked_waits,
