@@ -58,7 +58,10 @@ pub(super) fn draw(canvas: &mut Canvas, chart: &Lines, y: f64) -> f64 {
         let points = thinned(series, &frame);
         let colour = index % COLOURS;
         let dashes = if index >= COLOURS { " again" } else { "" };
-        canvas.path(&points, Some(frame.floor()), &format!("area f{colour}"));
+        // Several fills over each other are mud.
+        if chart.series.len() == 1 {
+            canvas.path(&points, Some(frame.floor()), &format!("area f{colour}"));
+        }
         canvas.path(&points, None, &format!("line s{colour}{dashes}"));
     }
     for level in chart.levels.iter().filter(|level| level.at.is_finite()) {

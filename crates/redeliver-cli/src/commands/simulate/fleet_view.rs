@@ -15,15 +15,25 @@ use crate::{
 };
 
 const LEGEND: &str = "\
-peak       requests in the busiest second since the outage began, in capacities; after: since it ended
+peak       requests in the busiest second since the outage began, as a multiple of the capacity
+after      the same since the outage ended: what the server has to come back under
 requests   sent for each call
 recovered  from the end of the outage until load and success were normal for good
-success, lost, half, 99 %  of the calls since the outage began; how long the successful ones took";
+success    of the calls since the outage began, and how many were lost; median and 99 % are the times of those that succeeded
+
+Turning a request away costs this server nothing. A real one pays for each, so that load far above its capacity is what keeps it down.";
 
 /// The scenario, the table, and the load over time.
 pub(super) fn words(scenario: &Scenario, reports: &[Report]) -> String {
     let chart = terminal::lines(&load(scenario, reports), terminal::WIDTH);
-    [told(scenario), compared(reports), LEGEND.to_owned(), chart].join("\n\n")
+    [
+        told(scenario),
+        compared(reports),
+        verdict(reports),
+        LEGEND.to_owned(),
+        chart,
+    ]
+    .join("\n\n")
 }
 
 /// Load and success over time.
@@ -61,7 +71,7 @@ fn compared(reports: &[Report]) -> String {
         "recovered",
         "success",
         "lost",
-        "half",
+        "median",
         "99 %",
     ];
     let mut table = table(header, 1);
@@ -82,6 +92,34 @@ fn compared(reports: &[Report]) -> String {
         ]);
     }
     table.trim_fmt()
+}
+
+/// What each name stands for, and what the table shows.
+fn verdict(reports: &[Report]) -> String {
+    let widest = reports
+        .iter()
+        .map(|report| report.name.len())
+        .max()
+        .unwrap_or_default();
+    let mut lines: Vec<String> = reports
+        .iter()
+        .map(|report| format!("{:widest$}  {}", report.name, report.pipeline))
+        .collect();
+    let after = |report: &&Report| report.peak_after_x;
+    let gentlest = reports.iter().min_by(|a, b| after(a).total_cmp(&after(b)));
+    let hardest = reports.iter().max_by(|a, b| after(a).total_cmp(&after(b)));
+    if let (Some(gentlest), Some(hardest), 2..) = (gentlest, hardest, reports.len()) {
+        lines.push(String::new());
+        lines.push(format!(
+            "The server comes back under {}× its capacity with {}, under {}× with {}, which sends {:.1} requests a call.",
+            readable::number(gentlest.peak_after_x),
+            gentlest.name,
+            readable::number(hardest.peak_after_x),
+            hardest.name,
+            hardest.amplification,
+        ));
+    }
+    lines.join("\n")
 }
 
 fn load(scenario: &Scenario, reports: &[Report]) -> Lines {
