@@ -176,3 +176,16 @@ fn the_numbers_of_every_preset() {
         .collect();
     assert_eq!(waits, grpc);
 }
+
+#[test]
+fn the_readmes_policy_file_is_one() {
+    let readme = include_str!("../../../README.md");
+    let file = readme
+        .split("```toml\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next())
+        .unwrap();
+    let policy: Policy = toml::from_str(file).unwrap();
+    assert_eq!(policy.max_attempts, Some(7));
+    assert_eq!(policy.deadline, Some(Duration::from_secs(90)));
+}
