@@ -150,7 +150,7 @@ async fn once(
     request: RequestBuilder,
     end: impl Future<Output = ()>,
 ) -> anyhow::Result<Exit> {
-    let tell = (!args.quiet).then(|| Box::new(output::note) as record::Tell);
+    let tell = (!args.quiet).then(|| Box::new(|words: &str, _| output::note(words)) as record::Tell);
     let record = Arc::new(record::Record::new(policy, tell));
     let call = record::watched(request, &record).send();
     let ended = tokio::select! {

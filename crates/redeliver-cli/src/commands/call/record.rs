@@ -11,6 +11,7 @@ use redeliver::{
 };
 use redeliver_policy::{Class, Moment, Policy, StopReason, duration::display};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::answer::Ended;
 
@@ -34,8 +35,8 @@ pub(crate) struct AttemptRecord {
     retry_after: Option<Duration>,
 }
 
-/// Where what happens is told, a line at a time.
-pub(crate) type Tell = Box<dyn Fn(&str) + Send + Sync>;
+/// Where what happens is told: in words, a line at a time, and in figures for programs.
+pub(crate) type Tell = Box<dyn Fn(&str, Value) + Send + Sync>;
 
 /// The attempts of one call.
 pub(crate) struct Record {
@@ -161,19 +162,37 @@ impl Record {
         }
     }
 
+    /// The last attempt, for programs.
+    fn figures(&self, event: &str) -> Value {
+        let mut figures = self.lock().last().map_or_else(|| json!({}), |last| json!(last));
+        figures["event"] = json!(event);
+        figures
+    }
+
     /// Tells how the call ended.
     pub(crate) fn tell_end(&self, ended: &Ended) {
         let Some(tell) = &self.tell else { return };
         match ended {
-            Ended::Answered(_) => tell(&self.outcome()),
+            Ended::Answered(_) => tell(&self.outcome(), self.figures("answered")),
             Ended::GaveUp(gave_up) if gave_up.attempts == 0 => {
-                tell(&format!("gave up without an attempt: {}", gave_up.reason));
+                let words = format!("gave up without an attempt: {}", gave_up.reason);
+                tell(&words, json!({ "event": "gave_up", "reason": gave_up.reason }));
             }
             Ended::GaveUp(gave_up) => {
                 let (outcome, reason) = (self.outcome(), gave_up.reason);
-                tell(&format!("{outcome}; gave up: {reason}{}", self.asked(reason)));
+                let mut figures = self.figures("gave_up");
+                figures["reason"] = json!(reason);
+                tell(
+                    &format!("{outcome}; gave up: {reason}{}", self.asked(reason)),
+                    figures,
+                );
             }
-            Ended::Cancelled => tell(&format!("cancelled after {}", shown(self.elapsed()))),
+            Ended::Cancelled => {
+                tell(
+                    &format!("cancelled after {}", shown(self.elapsed())),
+                    self.figures("cancelled"),
+                );
+            }
         }
     }
 }
@@ -195,15 +214,18 @@ impl Observer for Record {
             ),
         };
         let (outcome, wait, left) = (self.outcome(), shown(event.delay), self.left());
-        tell(&format!("{outcome}; waits {wait} ({why}){left}"));
+        tell(
+            &format!("{outcome}; waits {wait} ({why}){left}"),
+            self.figures("retry"),
+        );
     }
 
     fn on_hold(&self, attempt: u32, wait: Duration) {
         if let Some(tell) = &self.tell {
+            let figures = json!({ "event": "hold", "attempt": attempt, "wait_ms": millis(wait) });
             let (wait, left) = (shown(wait), self.left());
-            tell(&format!(
-                "attempt {attempt}: waits {wait} (the host asked another call to stay away){left}"
-            ));
+            let why = "the host asked another call to stay away";
+            tell(&format!("attempt {attempt}: waits {wait} ({why}){left}"), figures);
         }
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use redeliver::{Moment, clock};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{output, readable};
 
@@ -50,11 +50,15 @@ impl Narrator {
         })
     }
 
-    pub(super) fn tell(&self, actor: Actor, words: &str) {
+    /// Words for a person, the same in figures for a program.
+    pub(super) fn tell(&self, actor: Actor, words: &str, mut figures: Value) {
         let at = clock::now().since(self.began);
         if self.json {
             let at_ms = u64::try_from(at.as_millis()).unwrap_or(u64::MAX);
-            return output::json(&json!({ "at_ms": at_ms, "who": actor.name(), "what": words }));
+            figures["at_ms"] = json!(at_ms);
+            figures["who"] = json!(actor.name());
+            figures["words"] = json!(words);
+            return output::json(&figures);
         }
         let (at, who) = (
             format!("{:6.2}s", at.as_secs_f64()),

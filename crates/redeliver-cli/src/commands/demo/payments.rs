@@ -117,7 +117,7 @@ impl Counter {
 
     async fn send(&self, actor: Actor, request: redeliver::http::RequestBuilder) -> (Arc<Record>, Ended) {
         let narrator = Arc::clone(&self.narrator);
-        let tell = Box::new(move |words: &str| narrator.tell(actor, words));
+        let tell = Box::new(move |words: &str, figures| narrator.tell(actor, words, figures));
         let record = Arc::new(Record::new(POLICY, Some(tell)));
         let ended: Ended = watched(request, &record).send().await.into();
         record.tell_end(&ended);

@@ -5,8 +5,11 @@ use std::{pin::pin, time::Duration};
 use futures_util::StreamExt as _;
 use redeliver::{Jitter, Policy, stream::StreamEvent, websocket::WebSocket};
 
+use serde_json::json;
+
 use super::narrator::{Actor, Narrator};
 use crate::{
+    commands::call::record::millis,
     commands::watch::{item::value_of, ledger::Ledger},
     readable,
 };
@@ -51,7 +54,13 @@ pub(super) async fn follow(url: String, narrator: &Narrator, ticks: &mut Ticks) 
                         format!("connected again after {down}; goes on after item {id}")
                     }
                 };
-                narrator.tell(Actor::Stream, &words);
+                let figures = json!({
+                    "event": "connected",
+                    "connection": connection.number,
+                    "down_ms": millis(connection.down_for),
+                    "after": last,
+                });
+                narrator.tell(Actor::Stream, &words, figures);
             }
             StreamEvent::Disconnected(lost) => {
                 ticks.gaps += 1;
@@ -63,7 +72,13 @@ pub(super) async fn follow(url: String, narrator: &Narrator, ticks: &mut Ticks) 
                 let wait = readable::duration(lost.wait);
                 let why = format!("{}, jitter {}", POLICY.backoff.as_str(), POLICY.jitter);
                 let words = format!("lost after {items} ({}); waits {wait} ({why})", lost.cause);
-                narrator.tell(Actor::Stream, &words);
+                let figures = json!({
+                    "event": "lost",
+                    "connection": lost.number,
+                    "items": lost.items,
+                    "wait_ms": millis(lost.wait),
+                });
+                narrator.tell(Actor::Stream, &words, figures);
             }
             _ => {}
         }
