@@ -107,7 +107,7 @@ impl Backoff {
     /// The wait before retry number `retry` (from zero), no longer than `cap`, without jitter.
     #[must_use]
     pub fn wait(&self, retry: u32, cap: Duration) -> Duration {
-        Duration::from_nanos(self.grown(nanos(self.base()), retry, nanos(cap)))
+        Duration::from_nanos(self.grown(&self.powers(), nanos(self.base()), retry, nanos(cap)))
     }
 
     /// The first wait.
@@ -122,11 +122,22 @@ impl Backoff {
         }
     }
 
+    /// What [`grown`](Backoff::grown) multiplies with.
+    #[inline]
+    pub(crate) fn powers(&self) -> Powers {
+        match *self {
+            Self::Exponential { multiplier, .. } if multiplier.to_bits() != DOUBLING => {
+                Powers::of(multiplier)
+            }
+            _ => Powers([1.0; Powers::KEPT]),
+        }
+    }
+
     /// The wait before retry number `retry` in nanoseconds, grown from `base`, which is the first.
     #[inline]
-    pub(crate) fn grown(&self, base: u64, retry: u32, cap: u64) -> u64 {
+    pub(crate) fn grown(&self, powers: &Powers, base: u64, retry: u32, cap: u64) -> u64 {
         if let Self::Exponential { multiplier, .. } = *self {
-            return exponential(base, multiplier, retry, cap);
+            return exponential(powers, base, multiplier, retry, cap);
         }
         let wait = match *self {
             Self::Exponential { .. } | Self::Fixed { .. } => base,
@@ -144,7 +155,7 @@ impl Backoff {
 const DOUBLING: u64 = 2.0f64.to_bits();
 
 #[inline]
-fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
+fn exponential(powers: &Powers, base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     if multiplier.to_bits() == DOUBLING {
         // The default, exact and without floats: compared from the cap's side, no shift can lose a bit.
         let below_cap = retry < u64::BITS && base <= cap >> retry;
@@ -154,9 +165,7 @@ fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
             _ => cap,
         };
     }
-    // `>=` is false for NaN: a policy nobody validated still waits its base.
-    let multiplier = if multiplier >= 1.0 { multiplier } else { 1.0 };
-    let factor = power(multiplier, retry);
+    let factor = powers.raised(retry);
     if factor == 1.0 {
         // A float cannot hold a base past 104 days to the nanosecond.
         return base.min(cap);
@@ -166,18 +175,53 @@ fn exponential(base: u64, multiplier: f64, retry: u32, cap: u64) -> u64 {
     ((base as f64 * factor + 0.5) as u64).max(base).min(cap)
 }
 
-/// `multiplier` to the power of `exponent` by squaring (core has no `powi`), or anything past every wait.
-fn power(multiplier: f64, exponent: u32) -> f64 {
-    const ENOUGH: f64 = u64::MAX as f64;
-    let (mut result, mut square, mut rest) = (1.0, multiplier, exponent);
-    while rest > 0 && result <= ENOUGH {
-        if rest & 1 == 1 {
-            result *= square;
+/// A multiplier, its square, the square of that, …: any power of it is a product of some of them (core has no `powi`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Powers([f64; Self::KEPT]);
+
+impl Powers {
+    /// Enough for the first 31 retries; the next squares are made when they are needed.
+    const KEPT: usize = 5;
+
+    #[cold]
+    fn of(multiplier: f64) -> Self {
+        // `>=` is false for NaN: a policy nobody validated still waits its base.
+        let multiplier = if multiplier >= 1.0 { multiplier } else { 1.0 };
+        let mut powers = [multiplier; Self::KEPT];
+        for index in 1..Self::KEPT {
+            powers[index] = powers[index - 1] * powers[index - 1];
         }
-        square *= square;
-        rest >>= 1;
+        Self(powers)
     }
-    result
+
+    /// The multiplier to the power of `exponent`, or anything past every wait.
+    #[inline]
+    fn raised(&self, exponent: u32) -> f64 {
+        let mut result = 1.0;
+        for (bit, power) in self.0.iter().enumerate() {
+            // Without a branch, which a count that starts again with each call would mispredict.
+            result *= if exponent >> bit & 1 == 1 { *power } else { 1.0 };
+        }
+        match exponent >> Self::KEPT {
+            0 => result,
+            rest => result * self.far(rest),
+        }
+    }
+
+    #[cold]
+    fn far(&self, mut rest: u32) -> f64 {
+        const ENOUGH: f64 = u64::MAX as f64;
+        let last = self.0[Self::KEPT - 1];
+        let (mut result, mut square) = (1.0, last * last);
+        while rest > 0 && result <= ENOUGH {
+            if rest & 1 == 1 {
+                result *= square;
+            }
+            square *= square;
+            rest >>= 1;
+        }
+        result
+    }
 }
 
 /// Every Fibonacci number that fits in 64 bits; the last serves for all that follow.

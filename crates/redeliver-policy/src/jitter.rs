@@ -50,27 +50,12 @@ impl Jitter {
     #[inline]
     pub(crate) fn spread(self) -> Option<Spread> {
         Some(match self {
-            Self::None => Spread::Shares {
-                below: Share(0),
-                above: Share(0),
-            },
+            Self::None => Spread::Exact,
             Self::Full => Spread::Whole,
-            Self::Equal => Spread::Shares {
-                below: Share::new(0.5),
-                above: Share(0),
-            },
+            Self::Equal => Spread::Half,
             Self::Decorrelated => return None,
-            Self::Additive(factor) => Spread::Shares {
-                below: Share(0),
-                above: Share::new(factor),
-            },
-            Self::Proportional(factor) => {
-                let share = Share::new(factor);
-                Spread::Shares {
-                    below: share,
-                    above: share,
-                }
-            }
+            Self::Additive(factor) => Spread::Above(Share::new(factor)),
+            Self::Proportional(factor) => Spread::Around(Share::new(factor)),
         })
     }
 
@@ -84,25 +69,34 @@ impl Jitter {
     }
 }
 
-/// How far a draw may fall below the backoff and rise above it.
+/// A kind of jitter around the backoff, with its factor made ready.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spread {
-    /// Down to nothing: the usual kind, and the one that takes no multiplication.
+    Exact,
     Whole,
-    /// By shares of it.
-    Shares { below: Share, above: Share },
+    Half,
+    Above(Share),
+    Around(Share),
 }
 
 impl Spread {
     #[inline]
     pub(crate) fn around(self, wait: u64) -> Bounds {
-        match self {
-            Self::Whole => Bounds { low: 0, high: wait },
-            Self::Shares { below, above } => Bounds {
-                low: wait.saturating_sub(below.of(wait)),
-                high: wait.saturating_add(above.of(wait)),
-            },
+        // The usual kind apart from the others: a branch that is foreseen costs less than a jump through a table.
+        if matches!(self, Self::Whole) {
+            return Bounds { low: 0, high: wait };
         }
+        let (low, high) = match self {
+            Self::Exact => (wait, wait),
+            Self::Whole => (0, wait),
+            Self::Half => (wait / 2, wait),
+            Self::Above(share) => (wait, wait.saturating_add(share.of(wait))),
+            Self::Around(share) => {
+                let part = share.of(wait);
+                (wait.saturating_sub(part), wait.saturating_add(part))
+            }
+        };
+        Bounds { low, high }
     }
 }
 

@@ -2,6 +2,7 @@ use core::time::Duration;
 
 use crate::{
     Backoff, Policy,
+    backoff::Powers,
     jitter::{Bounds, Spread, decorrelated},
     moment::nanos,
 };
@@ -23,6 +24,7 @@ pub struct Waits<'a> {
     /// None for decorrelated jitter.
     spread: Option<Spread>,
     // Converted once, instead of at each wait.
+    powers: Powers,
     base: u64,
     cap: u64,
     retry: u32,
@@ -37,6 +39,7 @@ impl<'a> Waits<'a> {
         Self {
             backoff: &policy.backoff,
             spread: policy.jitter.spread(),
+            powers: policy.backoff.powers(),
             base,
             cap,
             retry,
@@ -56,7 +59,7 @@ impl<'a> Waits<'a> {
     #[inline]
     pub(crate) fn bounds(&self) -> Bounds {
         match self.spread {
-            Some(spread) => spread.around(self.backoff.grown(self.base, self.retry, self.cap)),
+            Some(spread) => spread.around(self.backoff.grown(&self.powers, self.base, self.retry, self.cap)),
             None => decorrelated(self.base, self.previous, self.cap),
         }
     }
