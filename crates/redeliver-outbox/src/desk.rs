@@ -1,0 +1,406 @@
+//! The operator's side of a store: look, enqueue, mend, put back, give up, clean up.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use futures_core::future::BoxFuture;
+
+use crate::{
+    DeadReason, MessageId, NewMessage, Payload, Timestamp,
+    state::Status,
+    store::{LaneId, Result},
+};
+
+/// A message named by its id or by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageRef {
+    /// By its id.
+    Id(MessageId),
+    /// By the number of its row.
+    Number(i64),
+}
+
+impl std::str::FromStr for MessageRef {
+    type Err = crate::NoMessageId;
+
+    fn from_str(text: &str) -> std::result::Result<Self, crate::NoMessageId> {
+        match text.parse::<i64>() {
+            Ok(number) if number >= 0 => Ok(Self::Number(number)),
+            _ => text.parse().map(Self::Id),
+        }
+    }
+}
+
+/// Which messages. Every field narrows; the empty filter is all of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only these, if not empty.
+    pub messages: Vec<MessageRef>,
+    /// Only with one of these statuses, if not empty.
+    pub statuses: Vec<Status>,
+    /// Only to this destination.
+    pub destination: Option<String>,
+    /// Only with this key.
+    pub key: Option<String>,
+    /// Only dead letters with this reason.
+    pub reason: Option<DeadReason>,
+    /// Only where the last error contains this text, whatever the case of its ASCII letters.
+    pub error: Option<String>,
+    /// Only inserted at this time or later.
+    pub created_from: Option<Timestamp>,
+    /// Only inserted before this time.
+    pub created_before: Option<Timestamp>,
+    /// Only with at least so many attempts.
+    pub attempts_from: Option<u32>,
+}
+
+/// One page of a list, by number. No message is on two pages, wherever it moves meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page {
+    /// Begin behind this number (before it, if the newest come first).
+    pub after: Option<i64>,
+    /// At most so many.
+    pub limit: usize,
+    /// The newest first.
+    pub newest_first: bool,
+}
+
+/// A message wherever it lives: a row of the view `redeliver_messages`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Its id.
+    pub id: MessageId,
+    /// Where it is in its life.
+    pub status: Status,
+    /// The shard.
+    pub shard: u16,
+    /// The destination.
+    pub destination: String,
+    /// The key of its lane.
+    pub key: Option<String>,
+    /// Attempts since it was inserted or redriven.
+    pub attempts: u32,
+    /// How often it was redriven.
+    pub redrives: u32,
+    /// When it was inserted.
+    pub created_at: Timestamp,
+    /// When it is due.
+    pub next_attempt_at: Option<Timestamp>,
+    /// When it was last attempted.
+    pub last_attempt_at: Option<Timestamp>,
+    /// What the last failed attempt met.
+    pub last_error: Option<String>,
+    /// The worker that owns its shard, while it is due.
+    pub locked_by: Option<String>,
+    /// Since when.
+    pub locked_at: Option<Timestamp>,
+    /// Why it was quarantined.
+    pub dead_letter_reason: Option<DeadReason>,
+    /// When it was quarantined.
+    pub dead_lettered_at: Option<Timestamp>,
+    /// When it arrived.
+    pub sent_at: Option<Timestamp>,
+    /// When it is too late.
+    pub expires_at: Option<Timestamp>,
+    /// The type of the payload.
+    pub content_type: Option<String>,
+    /// The headers, as a JSON object.
+    pub headers: Option<String>,
+    /// The trace context.
+    pub traceparent: Option<String>,
+    /// The payload; none where the history keeps none.
+    pub payload: Option<Payload>,
+}
+
+/// One failed or interrupted attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttemptRecord {
+    /// In which life of the message: 0, or the number of the redrive.
+    pub redrive: u32,
+    /// Which attempt, from 1.
+    pub attempt: u32,
+    /// When it ended (or, if it was interrupted, when it began).
+    pub at: Timestamp,
+    /// How long it took; none if it was interrupted.
+    pub took: Option<Duration>,
+    /// What kind of failure: `transient`, `throttled`, `permanent`, `unknown`, `interrupted`.
+    pub class: String,
+    /// What it met.
+    pub error: String,
+    /// Who tried.
+    pub worker: String,
+}
+
+/// Everything about one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Detail {
+    /// The message.
+    pub record: Record,
+    /// Its failed attempts, the oldest first.
+    pub attempts: Vec<AttemptRecord>,
+    /// What operators did to it, the oldest first.
+    pub audit: Vec<AuditRecord>,
+    /// The payload as it was inserted, if an operator changed it.
+    pub original_payload: Option<Payload>,
+    /// Whether its lane went on without it.
+    pub gap: bool,
+    /// The message that its lane stands still for, if it does.
+    pub parked_behind: Option<MessageId>,
+    /// The message of its lane that is before it and still live, if there is one.
+    pub waits_behind: Option<MessageId>,
+}
+
+/// Who does something, and why. Both are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Act {
+    /// Who.
+    pub who: String,
+    /// Why.
+    pub why: String,
+}
+
+/// An operator's act, as the audit table keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AuditRecord {
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub who: String,
+    /// What: `edit`, `redrive`, `discard`, `import`.
+    pub action: String,
+    /// To which message; none for an act on the whole outbox.
+    pub message: Option<MessageId>,
+    /// Why.
+    pub why: String,
+    /// More, as JSON; empty if there is none.
+    pub detail: String,
+}
+
+/// What to change in a dead letter. What is none stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edit {
+    /// The new payload.
+    pub payload: Option<Payload>,
+    /// The new content type.
+    pub content_type: Option<String>,
+    /// The new headers, as a JSON object.
+    pub headers: Option<String>,
+    /// The new destination.
+    pub destination: Option<String>,
+}
+
+/// What enqueueing did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enqueued {
+    /// It is in the outbox.
+    New(MessageId),
+    /// A message with this de-duplication key was there before; nothing was inserted.
+    Duplicate(MessageId),
+}
+
+/// The figures of the whole outbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StatusReport {
+    /// The database's clock.
+    pub now: Timestamp,
+    /// The sum over all destinations.
+    pub total: Figures,
+    /// By destination.
+    pub destinations: BTreeMap<String, Figures>,
+    /// How many live messages have been attempted how often.
+    pub attempts: BTreeMap<u32, u64>,
+    /// Messages being sent at the workers' last beats.
+    pub in_flight: u64,
+    /// The workers.
+    pub workers: Vec<WorkerRecord>,
+    /// How many shards there are.
+    pub shards: u32,
+    /// How many of them have no live owner.
+    pub shards_without_owner: u32,
+}
+
+/// Figures of some messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Due, held back by nothing but the relay's pace.
+    pub due_now: u64,
+    /// Waiting for their time.
+    pub waiting: u64,
+    /// In parked lanes.
+    pub parked: u64,
+    /// Sent, as far back as the history goes.
+    pub sent: u64,
+    /// Dead letters.
+    pub dead: u64,
+    /// How long the oldest due message has been due.
+    pub oldest_lag: Option<Duration>,
+}
+
+/// A worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerRecord {
+    /// Its id.
+    pub id: String,
+    /// When it started.
+    pub started_at: Timestamp,
+    /// When it was last heard of.
+    pub seen_at: Timestamp,
+    /// Whether its lease holds.
+    pub alive: bool,
+    /// How many shards it owns.
+    pub shards: u32,
+    /// What it was sending at its last beat.
+    pub in_flight: u32,
+}
+
+/// What to forget, each if it is older than so long; none keeps it for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Sent messages.
+    pub sent: Option<Duration>,
+    /// Discarded dead letters. Dead letters that nobody has looked at are never forgotten.
+    pub discarded: Option<Duration>,
+    /// Ids that consumers have seen.
+    pub inbox: Option<Duration>,
+    /// Audit records.
+    pub audit: Option<Duration>,
+}
+
+/// What one step of retention removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Removed {
+    /// Rows, over all tables.
+    pub rows: u64,
+    /// Whether a limit was met: call again.
+    pub more: bool,
+}
+
+/// What a look at the database's health found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// How bad it is.
+    pub grade: Grade,
+    /// What was looked at: `version`, `clock`, `vacuum`, `shards`, …
+    pub topic: &'static str,
+    /// What was found, in one sentence.
+    pub what: String,
+    /// What to do; empty if nothing.
+    pub next: String,
+}
+
+/// How bad a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Grade {
+    /// As it should be.
+    Good,
+    /// Works, and could be better.
+    Advice,
+    /// Will hurt.
+    Problem,
+}
+
+/// A step of the schema, as it was applied or would be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Migration {
+    /// Its number, from 1.
+    pub version: u32,
+    /// Its name.
+    pub name: &'static str,
+    /// The statements that apply it, with the names filled in.
+    pub up: String,
+    /// The statements that take it back.
+    pub down: String,
+}
+
+/// How many and which shards: set when the tables are made, and not changed after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// How many shards.
+    pub shards: u16,
+}
+
+/// The tables themselves.
+pub trait Schema: Send + Sync + fmt::Debug {
+    /// Every step, in order, as it would be run here.
+    fn migrations(&self, layout: Layout) -> Vec<Migration>;
+
+    /// The newest step that was applied; 0 if there is none.
+    fn version(&self) -> BoxFuture<'_, Result<u32>>;
+
+    /// Goes to this version, up or down, or to the newest, and returns the steps that were taken. Several processes may do it at
+    /// once: one does, the others find it done.
+    fn migrate(&self, layout: Layout, to: Option<u32>) -> BoxFuture<'_, Result<Vec<u32>>>;
+
+    /// How many shards are usual for this database.
+    fn usual_layout(&self) -> Layout;
+}
+
+/// The operator's desk.
+pub trait Desk: Schema {
+    /// Inserts messages, all or none, in a transaction of its own.
+    fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>>;
+
+    /// The figures.
+    fn status(&self) -> BoxFuture<'_, Result<StatusReport>>;
+
+    /// One page of the messages that match. `payloads` says whether they come with it.
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        page: Page,
+        payloads: bool,
+    ) -> BoxFuture<'a, Result<Vec<Record>>>;
+
+    /// How many match.
+    fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>>;
+
+    /// Everything about one message.
+    fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>>;
+
+    /// Changes a dead letter. The payload as it was inserted is kept.
+    fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>>;
+
+    /// Puts at most so many of the dead letters that match back, the oldest first: pending, no attempts, due now. Returns which.
+    fn redrive<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>>;
+
+    /// Gives at most so many of the dead letters that match up, the oldest first. Their rows stay, marked. Returns which.
+    fn discard<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>>;
+
+    /// Puts dead letters from elsewhere beside the ones here, under new ids.
+    fn import<'a>(&'a self, letters: &'a [DeadLetter], act: &'a Act)
+    -> BoxFuture<'a, Result<Vec<MessageId>>>;
+
+    /// The newest acts of operators.
+    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>>;
+
+    /// The lanes that stand still.
+    fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>>;
+
+    /// Forgets some of what is old: one bounded batch a table.
+    fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>>;
+
+    /// Looks at the database's health.
+    fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>>;
+}
+
+/// A dead letter as it is exported and imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeadLetter {
+    /// What would be enqueued.
+    pub message: NewMessage,
+    /// Why it was quarantined.
+    pub reason: DeadReason,
+    /// What the last attempt met.
+    pub error: String,
+    /// How often it was attempted.
+    pub attempts: u32,
+}

@@ -1,0 +1,54 @@
+//! Where messages go. A destination tries once and says what came of it; it never sleeps and never retries.
+
+use std::{fmt, time::Duration};
+
+use futures_core::future::BoxFuture;
+use redeliver::Class;
+
+use crate::{DeadReason, Message};
+
+/// One attempt to deliver one message.
+#[derive(Clone, Copy, Debug)]
+pub struct Delivery<'a> {
+    /// The message.
+    pub message: &'a Message,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// How long it may take; the engine cuts it off a little later.
+    pub timeout: Duration,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The destination has taken it.
+    Delivered,
+    /// It did not, and may later. A hint of the destination when to come back is in the class (`Class::Throttled`).
+    Retry {
+        /// What kind of failure it was.
+        class: Class,
+        /// What happened, for the operator. No secret, no more than a line.
+        reason: String,
+    },
+    /// It never will.
+    Reject {
+        /// The kind of refusal.
+        kind: DeadReason,
+        /// What happened, for the operator.
+        reason: String,
+    },
+    /// It may have taken it: the answer is missing. Tried again where the destination bears the same message twice.
+    Ambiguous {
+        /// What happened, for the operator.
+        reason: String,
+    },
+}
+
+/// Something that takes messages.
+pub trait Destination: Send + Sync + fmt::Debug {
+    /// Tries once. Dropping the future ends the attempt.
+    fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome>;
+
+    /// What kind it is, as the configuration names it: `http`, `log`, `handler`.
+    fn kind(&self) -> &'static str;
+}

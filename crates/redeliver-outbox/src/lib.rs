@@ -1,0 +1,16 @@
+//! A transactional outbox and its relay.
+
+pub mod desk;
+pub mod destination;
+mod enqueue;
+pub mod limits;
+mod message;
+mod reason;
+pub mod state;
+pub mod store;
+mod timestamp;
+
+pub use enqueue::{InvalidMessage, NewMessage};
+pub use message::{Message, MessageId, NoMessageId, Payload};
+pub use reason::{DeadReason, NoReason};
+pub use timestamp::{Timestamp, millis_up};

@@ -1,0 +1,306 @@
+//! What the relay asks of a database, and what an operator does there.
+//!
+//! Three narrow traits instead of one wide one: [`Store`] is what the engine drives, [`Reader`] the way through the rows of the shards
+//! that it owns, [`Desk`](crate::desk::Desk) the operator's side. Every store passes the same conformance suite.
+
+use std::{fmt, time::Duration};
+
+use futures_core::future::BoxFuture;
+
+use crate::{DeadReason, Message, Timestamp};
+
+mod error;
+
+pub use error::{StoreError, StoreErrorKind};
+
+/// The result of asking a store.
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+/// Who asks: one relay, in one process, since one start. Never used twice.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct WorkerId(pub String);
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A sign of life, and what the worker wants to be known of it.
+#[derive(Clone, Debug)]
+pub struct Beat {
+    /// Who.
+    pub worker: WorkerId,
+    /// How long the worker counts as alive after this beat, on the database's clock.
+    pub lease: Duration,
+    /// How many messages it is sending just now.
+    pub in_flight: u32,
+}
+
+/// The answer to a beat.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The database's clock.
+    pub now: Timestamp,
+    /// How many workers are alive, this one among them.
+    pub workers: usize,
+    /// How many shards there are.
+    pub shards: usize,
+    /// The shards that are this worker's, with their epochs.
+    pub owned: Vec<Lease>,
+    /// How many shards are free for this worker to claim now.
+    pub claimable: usize,
+    /// In how much time the next other worker's lease ends, if it does not beat again.
+    pub next_expiry: Option<Duration>,
+}
+
+/// A shard and the epoch in which it is owned. Each change of owner begins another epoch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lease {
+    /// Which shard.
+    pub shard: u16,
+    /// Which epoch.
+    pub epoch: i64,
+}
+
+/// A shard that has just become this worker's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// The shard, in its new epoch.
+    pub lease: Lease,
+    /// What the owner before left behind.
+    pub left: Left,
+    /// The highest number in the shard: what may have been in flight under the owner before is not above it.
+    pub highest: i64,
+    /// Messages with a key that are scheduled, due or not: each holds its lane back from its own number on.
+    pub scheduled: Vec<Scheduled>,
+    /// Lanes that stand still until an operator acts.
+    pub parked: Vec<ParkedLane>,
+}
+
+/// How the owner before ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// Nobody owned the shard before, or its owner settled everything that it had begun.
+    Clean,
+    /// Its owner went silent, or stopped in the middle: up to `window` messages of the shard may have been on their way.
+    Crashed {
+        /// The most messages that it held at a time.
+        window: u32,
+    },
+}
+
+/// The lane of a message: its destination and its key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LaneId {
+    /// The destination.
+    pub destination: String,
+    /// The key.
+    pub key: String,
+}
+
+/// A message with a key that waits for its time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheduled {
+    /// Its number.
+    pub number: i64,
+    /// Its lane.
+    pub lane: LaneId,
+}
+
+/// A lane that was parked when its head became a dead letter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParkedLane {
+    /// Which lane.
+    pub lane: LaneId,
+    /// The message that failed.
+    pub head: i64,
+}
+
+/// What a relay has room for.
+#[derive(Clone, Debug, Default)]
+pub struct Demand {
+    /// At most so many messages that were never scheduled, over all shards.
+    pub fresh: usize,
+    /// At most so many messages whose time has come, over all shards. What is held already may be among them.
+    pub due: usize,
+    /// Lanes whose next messages were let go for want of room and are wanted again.
+    pub lanes: Vec<LaneDemand>,
+}
+
+/// A lane to read on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneDemand {
+    /// The shard of the lane.
+    pub shard: u16,
+    /// The lane.
+    pub lane: LaneId,
+    /// From this number on, up to where the reader has been.
+    pub from: i64,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// What one read found, in one snapshot of the database.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// The database's clock.
+    pub now: Timestamp,
+    /// For each [`LaneDemand`], in its order, what the lane has in the asked range, by number, never-scheduled messages only.
+    pub lanes: Vec<LaneFound>,
+    /// Messages that were never scheduled and that this reader has not returned before, by shard and number.
+    pub fresh: Vec<Message>,
+    /// Messages whose time has come, the longest due first.
+    pub due: Vec<Message>,
+    /// Parked lanes that an operator has let go on.
+    pub resumed: Vec<(u16, LaneId)>,
+    /// Whether a limit was met: there is more to read at once.
+    pub more: bool,
+    /// In how much time the next scheduled message is due, if one is.
+    pub next_due: Option<Duration>,
+}
+
+/// The answer to a [`LaneDemand`].
+#[derive(Clone, Debug, Default)]
+pub struct LaneFound {
+    /// The messages, by number.
+    pub messages: Vec<Message>,
+    /// Whether there are no more up to where the reader had been.
+    pub complete: bool,
+}
+
+/// The verdict on one message, to be written if the shard is still owned in that epoch, and dropped if it is not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settlement {
+    /// The shard and the epoch in which the message was read.
+    pub lease: Lease,
+    /// The message's number.
+    pub number: i64,
+    /// What to write.
+    pub verdict: Verdict,
+}
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It arrived. It leaves the hot table; the history gets it.
+    Delivered(Attempted),
+    /// It failed and is tried again.
+    Retry {
+        /// The attempt.
+        attempted: Attempted,
+        /// How long from now on the database's clock, and how long the policy said it should wait.
+        wait: Duration,
+    },
+    /// It is quarantined.
+    Dead {
+        /// The last attempt, if it was ever attempted.
+        attempted: Option<Attempted>,
+        /// Why.
+        reason: DeadReason,
+        /// What is told to the operator.
+        error: String,
+        /// What becomes of its lane, if it has one.
+        lane: AfterDeath,
+    },
+    /// It waits for a time without having been attempted: it is not due yet, or its destination takes nothing now.
+    Postponed(Until),
+    /// An attempt that is about to begin, counted before the send: the one before may have ended the process.
+    Counted {
+        /// The number of this attempt.
+        attempt: u32,
+    },
+}
+
+/// When a postponed message is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// At a time that the message itself named.
+    At(Timestamp),
+    /// After so long.
+    After(Duration),
+}
+
+/// What becomes of a lane whose head is quarantined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterDeath {
+    /// The message has no lane.
+    None,
+    /// The lane goes on; the gap is recorded with the dead letter.
+    Gap,
+    /// The lane is parked until an operator redrives or discards the message.
+    Park,
+}
+
+/// One attempt, as the log of attempts keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempted {
+    /// Which attempt it was, from 1.
+    pub attempt: u32,
+    /// How long it took.
+    pub took: Duration,
+    /// What kind of failure it was: `transient`, `throttled`, `permanent`, `unknown`; empty if it was none.
+    pub class: &'static str,
+    /// What it met; empty if it was delivered. Never longer than [`ERROR_LIMIT`](crate::limits::ERROR_LIMIT).
+    pub error: String,
+    /// The parked lane that its delivery sets free, if it was the head of one.
+    pub resumes_lane: bool,
+}
+
+/// What a settle did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// The shards whose epoch had passed. None of their settlements was written; all others were.
+    pub stale: Vec<u16>,
+}
+
+/// What the engine drives.
+///
+/// Every method is one transaction or one statement, holds no connection when it is done, and may be called again after any error:
+/// doing it twice is the same as doing it once.
+pub trait Store: Send + Sync + fmt::Debug {
+    /// Says that the worker lives, and asks who else does.
+    fn beat<'a>(&'a self, beat: &'a Beat) -> BoxFuture<'a, Result<Membership>>;
+
+    /// Takes at most so many shards that nobody owns, or whose owner's lease has ended.
+    fn claim<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        at_most: usize,
+        window: u32,
+    ) -> BoxFuture<'a, Result<Vec<Claimed>>>;
+
+    /// Gives shards back. `clean` says that nothing of them is on its way any more.
+    fn release<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        leases: &'a [Lease],
+        clean: bool,
+    ) -> BoxFuture<'a, Result<()>>;
+
+    /// The worker's end: its sign of life is removed.
+    fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>>;
+
+    /// A reader that owns nothing yet.
+    fn reader(&self) -> Box<dyn Reader>;
+
+    /// Writes what became of messages: all of it in one transaction, or nothing; what belongs to a shard that has another owner by
+    /// now is left out and named. A message that is not there any more was settled before.
+    fn settle<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        settlements: &'a [Settlement],
+    ) -> BoxFuture<'a, Result<Settled>>;
+}
+
+/// A way through the rows of the shards that a worker owns: forward, each message once, late commits included.
+pub trait Reader: Send + fmt::Debug {
+    /// Begins with a shard, at its first message.
+    fn own(&mut self, lease: Lease);
+
+    /// Has done with a shard.
+    fn disown(&mut self, shard: u16);
+
+    /// Reads on. After an error the next read returns what this one would have.
+    fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>>;
+}
