@@ -7,6 +7,10 @@ use redeliver::Class;
 
 use crate::{DeadReason, Message};
 
+mod route;
+
+pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
+
 /// One attempt to deliver one message.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivery<'a> {

@@ -10,8 +10,13 @@ use futures_core::future::BoxFuture;
 use crate::{DeadReason, Message, Timestamp};
 
 mod error;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
+mod filter;
+mod names;
 
 pub use error::{StoreError, StoreErrorKind};
+pub use names::Names;
 
 /// The result of asking a store.
 pub type Result<T> = std::result::Result<T, StoreError>;

@@ -23,7 +23,7 @@ CREATE TABLE redeliver_outbox (
     CHECK (attempts = 0 OR last_attempt_at IS NOT NULL)
 );
 -- Empty while everything succeeds at the first attempt.
-CREATE INDEX redeliver_outbox_due ON redeliver_outbox (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX local_redeliver_outbox_due ON redeliver_outbox (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
 CREATE TABLE redeliver_dead (
     number           INTEGER PRIMARY KEY,
@@ -130,7 +130,7 @@ CREATE TABLE redeliver_audit (
     why     TEXT    NOT NULL,
     detail  TEXT    NOT NULL DEFAULT ''
 );
-CREATE INDEX redeliver_audit_message ON redeliver_audit (message_number) WHERE message_number IS NOT NULL;
+CREATE INDEX local_redeliver_audit_message ON redeliver_audit (message_number) WHERE message_number IS NOT NULL;
 
 -- Ids that a consumer has seen. It belongs into the consumer's own database; here it is when both are the same.
 CREATE TABLE redeliver_inbox (
@@ -139,4 +139,4 @@ CREATE TABLE redeliver_inbox (
     received_at INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
     PRIMARY KEY (consumer, message_id)
 ) WITHOUT ROWID;
-CREATE INDEX redeliver_inbox_received ON redeliver_inbox (received_at);
+CREATE INDEX local_redeliver_inbox_received ON redeliver_inbox (received_at);
