@@ -14,9 +14,11 @@ mod error;
 #[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
 mod names;
+mod open;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
+pub use open::{Opened, open};
 
 /// The result of asking a store.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -129,17 +131,19 @@ pub struct Demand {
     pub fresh: usize,
     /// At most so many messages whose time has come, over all shards. What is held already may be among them.
     pub due: usize,
-    /// Lanes whose next messages were let go for want of room and are wanted again.
+    /// Lanes, and destinations, whose next messages were let go for want of room and are wanted again.
     pub lanes: Vec<LaneDemand>,
 }
 
-/// A lane to read on.
+/// A lane to read on, or the messages of a destination that have no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneDemand {
-    /// The shard of the lane.
+    /// The shard.
     pub shard: u16,
-    /// The lane.
-    pub lane: LaneId,
+    /// The destination.
+    pub destination: String,
+    /// The key; none for the messages without one.
+    pub key: Option<String>,
     /// From this number on, up to where the reader has been.
     pub from: i64,
     /// At most so many.
