@@ -161,6 +161,9 @@ pub struct Found {
     pub fresh: Vec<Message>,
     /// Messages whose time has come, the longest due first.
     pub due: Vec<Message>,
+    /// Shards whose never-scheduled messages were read to the end: a limit has cut nothing off. Until a shard has been here once, a
+    /// due message may have predecessors in its lane that the reader has not come to.
+    pub caught_up: Vec<u16>,
     /// Parked lanes that an operator has let go on.
     pub resumed: Vec<(u16, LaneId)>,
     /// Whether a limit was met: there is more to read at once.
