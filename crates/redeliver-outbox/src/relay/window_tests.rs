@@ -369,11 +369,8 @@ impl World {
                 let verdict = Verdict::Counted {
                     attempt: turn.message.attempts + 1,
                 };
-                self.pending.push(Settlement {
-                    lease: turn.lease,
-                    number,
-                    verdict,
-                });
+                self.pending
+                    .push(Settlement::of(&turn.message, turn.lease, verdict));
                 continue;
             }
             assert!(
@@ -444,11 +441,8 @@ impl World {
             },
         };
         if self.window.is_held(number, turn.lease) {
-            self.pending.push(Settlement {
-                lease: turn.lease,
-                number,
-                verdict,
-            });
+            self.pending
+                .push(Settlement::of(&turn.message, turn.lease, verdict));
         }
     }
 

@@ -11,14 +11,17 @@ use crate::{DeadReason, Message, Timestamp};
 
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-#[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
 mod names;
 mod open;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
 pub use open::{Opened, open};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 
 /// The result of asking a store.
 pub type Result<T> = std::result::Result<T, StoreError>;
@@ -188,8 +191,23 @@ pub struct Settlement {
     pub lease: Lease,
     /// The message's number.
     pub number: i64,
+    /// How often the message had been redriven: a verdict on its life before says nothing of this one.
+    pub redrives: u32,
     /// What to write.
     pub verdict: Verdict,
+}
+
+impl Settlement {
+    /// The verdict on a message that was read under this lease.
+    #[must_use]
+    pub const fn of(message: &Message, lease: Lease, verdict: Verdict) -> Self {
+        Self {
+            lease,
+            number: message.number(),
+            redrives: message.redrives,
+            verdict,
+        }
+    }
 }
 
 /// What became of a message.

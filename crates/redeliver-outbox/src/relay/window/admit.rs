@@ -99,14 +99,11 @@ impl Window {
         self.usual_weight = Some(self.usual_weight.map_or(weight, |usual| (usual * 7 + weight) / 8));
         let (lease, suspect) = (shard.lease, shard.suspects(&message, source, now));
         let Some(route) = self.tracks.index(&message.destination) else {
-            let verdict = self.unknown_destination(&message);
+            let settlement = Settlement::of(&message, lease, self.unknown_destination(&message));
             self.hold(busy(message, lease, None, source));
-            return Some(Settlement {
-                lease,
-                number,
-                verdict,
-            });
+            return Some(settlement);
         };
+        let redrives = message.redrives;
         let arrival = Arrival {
             message,
             lease,
@@ -121,11 +118,11 @@ impl Window {
             (Some(key), Source::Due) => self.lane_due(&LaneKey::new(lease.shard, route, key), arrival, now),
             (None, _) => self.unkeyed(arrival, now),
         }?;
-        let verdict = Verdict::Postponed(until);
         Some(Settlement {
             lease,
             number,
-            verdict,
+            redrives,
+            verdict: Verdict::Postponed(until),
         })
     }
 
