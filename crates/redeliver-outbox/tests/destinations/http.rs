@@ -1,7 +1,6 @@
 use std::{
     net::Ipv4Addr,
     pin::Pin,
-    sync::{Arc, Mutex},
     task::{Context, Poll},
     time::Duration,
 };
@@ -15,105 +14,19 @@ use hyper::{
 use redeliver::{Class, classify::StatusTable, http_date};
 use redeliver_outbox::{
     DeadReason, Message,
-    destination::{Delivery, Destination, Http, Outcome},
+    destination::{Delivery, Destination as _, Http, Outcome},
 };
-use tokio::{
-    net::TcpListener,
-    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-};
+use tokio::{net::TcpListener, sync::mpsc::unbounded_channel};
 
 use crate::{
     deliver,
+    endpoint::Endpoint,
     handler::Dropped,
     message,
-    server::{Body, Reply, Server, answer, cutting},
+    server::{Body, Server, answer, cutting},
     soon,
-    suite::{self, Bench, Given, Mood, Received},
+    suite::{self, Bench as _, Mood},
 };
-
-pub(crate) struct Endpoint {
-    http: Arc<Http>,
-    server: Server,
-    mood: Arc<Mutex<Mood>>,
-    given_up: UnboundedReceiver<()>,
-}
-
-/// How the server of an [`Endpoint`] answers.
-pub(crate) struct Moody {
-    mood: Arc<Mutex<Mood>>,
-    dropped: UnboundedSender<()>,
-}
-
-impl Moody {
-    pub(crate) fn reply(&self) -> Reply {
-        let mood = *self.mood.lock().unwrap();
-        let guard = (mood == Mood::Hangs).then(|| Dropped(self.dropped.clone()));
-        async move {
-            match mood {
-                Mood::Takes => answer(202, &[], "thank you"),
-                Mood::Refuses => answer(503, &[], "too busy"),
-                Mood::Hangs => {
-                    std::future::pending::<()>().await;
-                    drop(guard);
-                    answer(500, &[], "")
-                }
-            }
-        }
-        .boxed()
-    }
-}
-
-impl Endpoint {
-    pub(crate) async fn start(connect: impl AsyncFnOnce(Moody) -> (Server, Http)) -> Self {
-        let mood = Arc::new(Mutex::new(Mood::Takes));
-        let (dropped, given_up) = unbounded_channel();
-        let moody = Moody {
-            mood: Arc::clone(&mood),
-            dropped,
-        };
-        let (server, http) = connect(moody).await;
-        Self {
-            http: Arc::new(http),
-            server,
-            mood,
-            given_up,
-        }
-    }
-
-    async fn plain() -> Self {
-        Self::start(async |moody: Moody| {
-            let server = Server::start(move |_| moody.reply()).await;
-            let http = Http::to(server.url()).build().unwrap();
-            (server, http)
-        })
-        .await
-    }
-}
-
-impl Bench for Endpoint {
-    const MOODY: bool = true;
-
-    fn destination(&self) -> Arc<dyn Destination> {
-        Arc::clone(&self.http) as _
-    }
-
-    fn feel(&self, mood: Mood) {
-        *self.mood.lock().unwrap() = mood;
-    }
-
-    async fn received(&mut self) -> Received {
-        let seen = self.server.seen().await;
-        Received {
-            id: seen.header("idempotency-key").unwrap().to_owned(),
-            attempt: seen.header("redeliver-attempt").unwrap().parse().unwrap(),
-            payload: Given::Whole(seen.body.to_vec()),
-        }
-    }
-
-    async fn given_up(&mut self) {
-        self.given_up.recv().await.unwrap();
-    }
-}
 
 #[tokio::test]
 async fn http_keeps_to_the_suite() {
@@ -164,7 +77,19 @@ async fn a_request_carries_what_the_message_and_the_configuration_say() {
         Some(concat!("redeliver/", env!("CARGO_PKG_VERSION")))
     );
     assert_eq!(plain.header("traceparent"), None);
-    assert_eq!(plain.connection, seen.connection, "one connection for both");
+}
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    const MESSAGES: usize = 20;
+    let mut server = Server::start(|_| async { answer(200, &[], "taken") }.boxed()).await;
+    let http = Http::to(server.url()).build().unwrap();
+    let mut connections = 0;
+    for _ in 0..MESSAGES {
+        deliver(&http, &message("{}"), 1).await;
+        connections = soon(server.seen()).await.connection + 1;
+    }
+    assert!(connections < MESSAGES, "{connections}");
 }
 
 /// The outcome of an answer.

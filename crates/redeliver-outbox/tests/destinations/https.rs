@@ -12,7 +12,7 @@ use tokio_rustls::{
 
 use crate::{
     deliver,
-    http::{Endpoint, Moody},
+    endpoint::{Endpoint, Moody},
     message,
     server::{Reply, Seen, Server, answer},
     soon, suite,

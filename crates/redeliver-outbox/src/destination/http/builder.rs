@@ -222,6 +222,18 @@ mod tests {
     }
 
     #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        for (text, origin) in [
+            ("https://api.example.com/orders/7?a=b", "https://api.example.com"),
+            (" HTTP://127.0.0.1:8080 ", "http://127.0.0.1:8080"),
+            ("http://[::1]:8080/x", "http://[::1]:8080"),
+            ("http://[::1]", "http://[::1]"),
+        ] {
+            assert_eq!(Http::to(text).build().unwrap().origin, origin, "{text}");
+        }
+    }
+
+    #[test]
     fn no_secret_is_shown_anywhere() {
         let builder = Http::to("https://example.com/hunter2?key=hunter2").header("Authorization", "hunter2");
         let http = builder.build().unwrap();
