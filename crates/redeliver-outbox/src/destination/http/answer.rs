@@ -7,7 +7,7 @@ use http::{
     header::{DATE, LOCATION, RETRY_AFTER},
 };
 use http_body_util::BodyExt as _;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use redeliver::{
     Class,
     address::{printable, shown},
@@ -48,7 +48,7 @@ pub(super) async fn judge(answer: Response<Incoming>, statuses: &StatusTable, le
 }
 
 /// The first bytes of a body, as far as they come in time. Dropped before its end, it takes its connection with it.
-async fn start_of(mut body: Incoming, wait: Duration) -> Vec<u8> {
+async fn start_of(mut body: impl Body<Data = Bytes> + Unpin, wait: Duration) -> Vec<u8> {
     let mut start = Vec::new();
     if body.is_end_stream() {
         return start;
@@ -97,4 +97,40 @@ fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
     let date = headers.get(DATE).and_then(|date| date.to_str().ok());
     let asked = headers.get_all(RETRY_AFTER).iter();
     retry_after::longest(asked.filter_map(|value| value.to_str().ok()), date, clock::wall())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use hyper::body::Frame;
+
+    use super::*;
+
+    /// A kilobyte each time, for ever, and how often it was asked.
+    struct Endless(usize);
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0 += 1;
+            assert!(self.0 <= LARGEST / 1000 + 1, "asked too often");
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'z'; 1000])))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_to_its_limit_and_no_further() {
+        let start = start_of(Endless(0), LONGEST_FAILURE).await;
+        assert_eq!(start, vec![b'z'; LARGEST]);
+    }
 }
