@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Held, LaneKey, Source, Stage, Window};
 use crate::{
-    DeadReason, Message, Timestamp, limits,
+    DeadReason, Message, Timestamp,
+    destination::unknown,
+    limits,
     relay::lane::Due,
     store::{AfterDeath, Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Settlement, Until, Verdict},
 };
