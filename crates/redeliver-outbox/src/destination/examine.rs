@@ -59,11 +59,11 @@ pub fn fits(message: &Message, route: &Route) -> Result<(), Refusal> {
 /// How many names of destinations are shown.
 const NAMES_SHOWN: usize = 10;
 
-pub(crate) fn unknown<'a>(destination: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+pub(crate) fn unknown<'a>(destination: &str, names: impl Iterator<Item = &'a str>) -> String {
     let name: String = destination.chars().take(64).collect();
-    let count = names.clone().count();
-    let names: Vec<&str> = names.take(NAMES_SHOWN).collect();
-    let more = count - names.len();
+    let mut names: Vec<&str> = names.collect();
+    let more = names.len().saturating_sub(NAMES_SHOWN);
+    names.truncate(NAMES_SHOWN);
     let known = match (names.is_empty(), more) {
         (true, _) => "none is configured".to_owned(),
         (false, 0) => format!("known are {}", names.join(", ")),

@@ -100,7 +100,7 @@ impl Tracks {
         &self.lines[route].name
     }
 
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().map(|line| line.name.as_str())
     }
 

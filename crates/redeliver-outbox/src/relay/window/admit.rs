@@ -129,15 +129,7 @@ impl Window {
     }
 
     fn unknown_destination(&self, message: &Message) -> Verdict {
-        let name: String = message
-            .destination
-            .chars()
-            .take(limits::DESTINATION_LIMIT)
-            .collect();
-        let error = format!(
-            "there is no destination '{name}'; the configuration has {}",
-            self.tracks.names()
-        );
+        let error = unknown(&message.destination, self.tracks.names());
         Verdict::Dead {
             attempted: None,
             reason: DeadReason::UnknownDestination,
