@@ -13,7 +13,12 @@ mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 #[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod names;
+
+#[cfg(feature = "mysql")]
+pub use mysql::MySqlStore;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
