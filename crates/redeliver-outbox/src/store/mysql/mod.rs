@@ -23,6 +23,7 @@ use super::{
     StoreErrorKind, WorkerId,
 };
 
+mod desk;
 mod error;
 mod lease;
 mod reader;
@@ -221,6 +222,12 @@ impl<'a> Work<'a> {
             .await
             .map_err(|error| self.store.failed(error))?;
         Ok(self.transaction.affected_rows())
+    }
+
+    /// The number that the last insert was given.
+    fn given(&self) -> i64 {
+        let id = self.transaction.last_insert_id();
+        id.and_then(|id| i64::try_from(id).ok()).unwrap_or(0)
     }
 
     async fn commit(self) -> Result<()> {

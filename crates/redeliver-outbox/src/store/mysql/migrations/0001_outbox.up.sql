@@ -142,7 +142,7 @@ CREATE TABLE IF NOT EXISTS redeliver_audit (
     message_number BIGINT,
     message_salt   BIGINT,
     why     TEXT NOT NULL,
-    detail  TEXT NOT NULL DEFAULT (''),
+    detail  LONGTEXT NOT NULL DEFAULT (''),
     KEY local_redeliver_audit_message (message_number),
     KEY local_redeliver_audit_at (at)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
