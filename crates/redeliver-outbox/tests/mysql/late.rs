@@ -40,6 +40,38 @@ async fn what_a_held_writer_commits_late_is_found_and_nothing_comes_twice() {
 }
 
 #[tokio::test]
+async fn a_list_of_writers_that_somebody_keeps_from_being_renewed_hides_nothing() {
+    let database = Database::with_shards(2).await;
+    let (mut held, mut client, mut watcher) = (
+        database.client().await,
+        database.client().await,
+        database.client().await,
+    );
+    // The server makes no new list while one is asked for more than ten times a second.
+    let watching = tokio::spawn(async move {
+        loop {
+            let _: Option<u64> = watcher
+                .query_first("SELECT COUNT(*) FROM information_schema.innodb_trx")
+                .await
+                .unwrap();
+            redeliver::clock::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    });
+    let (_, _, mut reader) = database.owner("w").await;
+    held.query_drop("BEGIN").await.unwrap();
+    let late = insert(&mut held, None, "late").await;
+    insert(&mut client, None, "early").await;
+    read_until(&mut reader, 1).await;
+    for _ in 0..120 {
+        assert!(read(&mut reader).await.fresh.is_empty());
+        redeliver::clock::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    held.query_drop("COMMIT").await.unwrap();
+    assert_eq!(read_until(&mut reader, 1).await[0].number(), late);
+    watching.abort();
+}
+
+#[tokio::test]
 async fn a_late_head_is_never_overtaken_by_its_lane() {
     let database = Database::with_shards(1).await;
     let (mut held, mut client) = (database.client().await, database.client().await);

@@ -32,6 +32,7 @@ mod schema;
 mod seen;
 mod segments;
 mod settle;
+mod writers;
 
 use error::store_error;
 use row::Columns;

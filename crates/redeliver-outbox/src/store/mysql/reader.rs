@@ -17,13 +17,14 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mysql_async::{Params, Value, prelude::Queryable};
+use mysql_async::{Params, Value};
 use redeliver::{Moment, clock, entropy};
 
 use super::{
     MySqlStore, Work, row,
     seen::Seen,
     segments::{Listing, Range, Segments},
+    writers,
 };
 use crate::{
     Message, Timestamp,
@@ -34,8 +35,6 @@ use crate::{
 const LISTING_SOONEST: Duration = Duration::from_millis(250);
 /// The same while only old lists come back.
 const LISTING_LATEST: Duration = Duration::from_secs(4);
-/// What a question carries, and where it is found again in the list.
-const STAMP: &str = "redeliver asks at ";
 
 pub(super) struct MySqlReader {
     store: MySqlStore,
@@ -101,7 +100,7 @@ impl MySqlReader {
         let mut connection = store.connection().await?;
         if self.segments.want_listing(now) && now >= self.next_listing {
             let mut work = Work::snapshot(&store, &mut connection).await?;
-            let listing = listing(&mut work).await?;
+            let listing = writers::listing(&mut work).await?;
             work.commit().await?;
             self.note(listing, now);
         }
@@ -171,7 +170,7 @@ impl MySqlReader {
     async fn probe(&self, work: &mut Work<'_>) -> Result<(Found, Vec<Probed>)> {
         let mut found = Found::default();
         if self.cursors.is_empty() {
-            found.now = server_time(work).await?;
+            found.now = writers::server_time(work).await?;
             return Ok((found, Vec::new()));
         }
         let one = include_str!("sql/probe.sql");
@@ -426,35 +425,6 @@ async fn due(work: &mut Work<'_>, limit: usize, probed: &[Probed]) -> Result<(Ve
     let more = found.len() > limit;
     found.truncate(limit);
     Ok((found, more))
-}
-
-/// Who is writing; none if the server does not tell us.
-async fn listing(work: &mut Work<'_>) -> Result<Option<Listing>> {
-    let now = server_time(work).await?;
-    let stamp = format!("{STAMP}{:014}", now.as_millis());
-    let sql = include_str!("sql/writers.sql").replace("{stamp}", &stamp);
-    let rows: Vec<(Option<String>, Option<u64>)> = match work.transaction.query(sql).await {
-        Ok(rows) => rows,
-        // It takes the PROCESS privilege.
-        Err(mysql_async::Error::Server(server)) if matches!(server.code, 1227 | 1142 | 1044) => {
-            return Ok(None);
-        }
-        Err(error) => return Err(work.store.failed(error)),
-    };
-    let stamps = rows.iter().filter_map(|(query, _)| asked_at(query.as_deref()?));
-    let filled_at = stamps.filter(|&at| at <= now).max().unwrap_or_default();
-    let writers = rows.iter().filter_map(|&(_, writer)| writer).collect();
-    Ok(Some(Listing { filled_at, writers }))
-}
-
-async fn server_time(work: &mut Work<'_>) -> Result<Timestamp> {
-    let row = work.row("SELECT UTC_TIMESTAMP(3)", ()).await?;
-    row.map_or_else(|| Ok(Timestamp::default()), |mut row| row.known_time())
-}
-
-fn asked_at(query: &str) -> Option<Timestamp> {
-    let (_, stamp) = query.split_once(STAMP)?;
-    stamp.get(..14)?.parse().ok().map(Timestamp::from_millis)
 }
 
 impl Reader for MySqlReader {

@@ -16,7 +16,9 @@
 //!
 //! So a segment waits for the writers on the first list that is young enough, is looked at whenever one of them has ended, and is
 //! dropped when all have. Before that list it is looked at twice in quick succession, because most late commits are late by
-//! milliseconds. Without the privilege to see the list it is looked at ever more rarely, for as long as a transaction may last.
+//! milliseconds. It is also looked at whenever it has become four times as old as at the last look: somebody who asks for the list all
+//! the time keeps the server from ever making a new one. Without the privilege to see the list only this is left, for as long as a
+//! transaction may last.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,8 +31,7 @@ use crate::Timestamp;
 
 /// How long a number may be given out before its transaction is on the list.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
-/// The ages at which a segment is looked at before anything is known of the writers; each later one, if nothing ever is, is four times
-/// the one before.
+/// The ages at which a segment is looked at first, whatever is known of the writers.
 const FIRST_LOOKS: [Duration; 2] = [Duration::from_millis(40), Duration::from_millis(200)];
 /// Ranges passed within this time are one segment.
 const TOGETHER: Duration = Duration::from_millis(40);
@@ -56,7 +57,8 @@ struct Segment {
     begun: Moment,
     passed: Moment,
     passed_at: Timestamp,
-    looks: u32,
+    looks: usize,
+    next_look: Moment,
     /// Whom it waits for, once a list was young enough.
     writers: Option<BTreeSet<u64>>,
     /// One of them has ended since it was looked at.
@@ -105,12 +107,14 @@ impl Segments {
                 passed: now,
                 passed_at,
                 looks: 0,
+                next_look: now,
                 writers: None,
                 due: false,
             });
         }
         if let Some(last) = self.open.last_mut() {
             last.passed = now;
+            last.next_look = now.plus(FIRST_LOOKS[0]);
             last.passed_at = last.passed_at.max(passed_at);
             for range in ranges {
                 last.cover(range.shard, (range.above, range.to));
@@ -158,11 +162,7 @@ impl Segments {
     /// The ranges to look at now, or all of them.
     pub(super) fn due(&self, now: Moment, all: bool) -> Vec<Range> {
         let mut ranges: BTreeMap<u16, Vec<(i64, i64)>> = BTreeMap::new();
-        for segment in self
-            .open
-            .iter()
-            .filter(|segment| all || segment.is_due(now, self.longest))
-        {
+        for segment in self.open.iter().filter(|segment| all || segment.is_due(now)) {
             for (&shard, &(above, to)) in &segment.ranges {
                 let of_shard = ranges.entry(shard).or_default();
                 match of_shard.last_mut() {
@@ -185,11 +185,10 @@ impl Segments {
     pub(super) fn looked(&mut self, now: Moment, all: bool) {
         let longest = self.longest;
         self.open.retain_mut(|segment| {
-            if !segment.is_due(now, longest) && !all {
+            if !segment.is_due(now) && !all {
                 return true;
             }
-            segment.due = false;
-            segment.looks += 1;
+            segment.looked(now, longest);
             let ended = segment.writers.as_ref().is_some_and(BTreeSet::is_empty);
             !ended && longest.is_none_or(|longest| now.since(segment.passed) < longest)
         });
@@ -234,7 +233,8 @@ impl Segments {
             if alike {
                 kept.passed = kept.passed.max(next.passed);
                 kept.passed_at = kept.passed_at.max(next.passed_at);
-                kept.looks = kept.looks.min(next.looks);
+                // The whole is looked at no more often than its oldest part was: what a list says does not wait for this.
+                kept.next_look = kept.next_look.max(next.next_look);
                 kept.due |= next.due;
                 for (&shard, &range) in &next.ranges {
                     kept.cover(shard, range);
@@ -252,23 +252,20 @@ impl Segment {
         *range = (range.0.min(above), range.1.max(to));
     }
 
-    fn is_due(&self, now: Moment, longest: Option<Duration>) -> bool {
-        self.due
-            || self
-                .next_look(longest)
-                .is_some_and(|age| now.since(self.passed) >= age)
+    fn is_due(&self, now: Moment) -> bool {
+        self.due || now >= self.next_look
     }
 
-    fn next_look(&self, longest: Option<Duration>) -> Option<Duration> {
-        if self.writers.is_some() && longest.is_none() {
-            return None;
+    fn looked(&mut self, now: Moment, longest: Option<Duration>) {
+        self.due = false;
+        self.looks += 1;
+        self.next_look = match FIRST_LOOKS.get(self.looks) {
+            Some(&age) => self.passed.plus(age),
+            None => now.plus(now.since(self.begun) * 3),
+        };
+        if let Some(longest) = longest {
+            self.next_look = self.next_look.min(self.passed.plus(longest));
         }
-        let looks = usize::try_from(self.looks).unwrap_or(usize::MAX);
-        if let Some(&age) = FIRST_LOOKS.get(looks) {
-            return Some(age);
-        }
-        let steps = self.looks.min(16) - 1;
-        longest.map(|longest| (FIRST_LOOKS[1] * 4_u32.saturating_pow(steps.min(12))).min(longest))
     }
 }
 
@@ -315,7 +312,7 @@ mod tests {
         segments.looked(at(40), false);
         assert!(segments.due(at(199), false).is_empty());
         segments.looked(at(200), false);
-        assert!(segments.due(at(900_000), false).is_empty());
+        assert!(segments.due(at(799), false).is_empty());
         assert!(!segments.want_listing(at(999)) && segments.want_listing(at(1000)));
         assert!(
             segments.covers(1, 1)
@@ -329,7 +326,7 @@ mod tests {
     fn a_list_from_before_the_grace_is_over_tells_nothing() {
         let mut segments = passed();
         segments.observe(&list(50_999, &[]));
-        segments.looked(at(1000), false);
+        segments.looked(at(1000), true);
         assert!(segments.covers(1, 5));
         segments.observe(&list(51_000, &[]));
         assert_eq!(segments.due(at(1001), false), [A]);
@@ -345,7 +342,7 @@ mod tests {
         segments.observe(&list(52_000, &[7, 8, 9]));
         assert!(segments.due(at(2000), false).is_empty());
         segments.observe(&list(53_000, &[8, 9]));
-        assert_eq!(segments.due(at(3000), false), [A]);
+        assert_eq!(segments.due(at(2001), false), [A]);
         segments.looked(at(3000), false);
         // 9 began later and has no number in this range.
         segments.observe(&list(54_000, &[9]));
@@ -363,8 +360,9 @@ mod tests {
     }
 
     #[test]
-    fn under_a_long_writer_there_is_one_segment_which_is_not_read_again() {
+    fn under_a_long_writer_there_is_one_segment_which_is_hardly_read_again() {
         let mut segments = Segments::new();
+        let mut looks = 0;
         for second in 0..600_u64 {
             let (now, clock) = (at(second * 1000), i64::try_from(second * 1000).unwrap());
             let above = i64::try_from(second * 100).unwrap();
@@ -373,22 +371,37 @@ mod tests {
                 above,
                 to: above + 100,
             };
-            segments.pass(&[range], now, Timestamp::from_millis(clock));
-            let short = 1000 + second;
-            segments.observe(&list(clock, &[7, short]));
+            segments.observe(&list(clock, &[7, 1000 + second]));
+            looks += usize::from(segments.due(now, false).iter().any(|range| range.above == 0));
             segments.looked(now, false);
+            segments.pass(&[range], now, Timestamp::from_millis(clock));
         }
+        assert!(looks < 12, "{looks}");
         assert!(segments.open.len() < 6, "{}", segments.open.len());
         assert_eq!(segments.lowest(3), Some(0));
         segments.observe(&list(10_000_000, &[]));
-        assert_eq!(
-            segments.due(at(10_000_000), false),
-            [Range {
-                shard: 3,
-                above: 0,
-                to: 60_000
-            }]
-        );
+        let whole = Range {
+            shard: 3,
+            above: 0,
+            to: 60_000,
+        };
+        assert_eq!(segments.due(at(10_000_000), false), [whole]);
+        segments.looked(at(10_000_000), false);
+        assert_eq!(segments.lowest(3), None);
+    }
+
+    #[test]
+    fn if_no_new_list_ever_comes_it_is_looked_at_ever_more_rarely_and_kept() {
+        let mut segments = Segments::new();
+        segments.pass(&[A], at(0), Timestamp::from_millis(50_000));
+        let mut looks = 0;
+        for millis in (0..3_600_000).step_by(100) {
+            segments.observe(&list(50_000, &[]));
+            looks += usize::from(!segments.due(at(millis), false).is_empty());
+            segments.looked(at(millis), false);
+        }
+        assert!((5..12).contains(&looks), "{looks}");
+        assert!(segments.covers(1, 1));
     }
 
     #[test]
