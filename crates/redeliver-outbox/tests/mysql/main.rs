@@ -5,6 +5,7 @@ mod desk;
 mod late;
 mod lease;
 mod migrate;
+mod overview;
 mod recovery;
 mod settle;
 mod support;

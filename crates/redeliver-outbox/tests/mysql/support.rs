@@ -5,11 +5,11 @@ use std::{
 
 use mysql_async::{Conn, Opts, OptsBuilder, prelude::Queryable};
 use redeliver_outbox::{
-    Message,
-    desk::{Layout, Schema},
+    DeadReason, Message, MessageId, NewMessage,
+    desk::{Act, Desk, Filter, Layout, MessageRef, Page, Schema},
     store::{
-        Attempted, Beat, Claimed, Demand, Found, Lease, MySqlStore, Names, Reader, Settlement, Store,
-        Verdict, WorkerId,
+        AfterDeath, Attempted, Beat, Claimed, Demand, Found, Lease, MySqlStore, Names, Reader, Settlement,
+        Store, Verdict, WorkerId,
     },
 };
 
@@ -154,4 +154,48 @@ pub(crate) fn lease_of(claimed: &[Claimed], shard: u16) -> Lease {
         .find(|claimed| claimed.lease.shard == shard)
         .unwrap()
         .lease
+}
+
+pub(crate) fn act() -> Act {
+    Act {
+        who: "ann".to_owned(),
+        why: "it was wrong".to_owned(),
+    }
+}
+
+pub(crate) fn page(limit: usize) -> Page {
+    Page {
+        after: None,
+        limit,
+        newest_first: false,
+    }
+}
+
+pub(crate) fn only(id: MessageId) -> Filter {
+    Filter {
+        messages: vec![MessageRef::Id(id)],
+        ..Filter::default()
+    }
+}
+
+/// A database with one dead letter, parked at the head of its lane, and one message behind it.
+pub(crate) async fn with_a_parked_lane() -> (Database, MessageId, MessageId) {
+    let database = Database::with_shards(2).await;
+    let messages =
+        ["first", "second"].map(|payload| NewMessage::to("billing").key("order-7").payload(payload));
+    database.store.enqueue(&messages).await.unwrap();
+    let (worker, claimed, mut reader) = database.owner("w").await;
+    let read = read_until(&mut reader, 2).await;
+    let verdict = Verdict::Dead {
+        attempted: Some(attempted(1)),
+        reason: DeadReason::Permanent,
+        error: "Answered 422 to ORDER".to_owned(),
+        lane: AfterDeath::Park,
+    };
+    database
+        .store
+        .settle(&worker, &[settlement(&claimed, &read[0], verdict)])
+        .await
+        .unwrap();
+    (database, read[0].id, read[1].id)
 }
