@@ -14,9 +14,13 @@ mod error;
 #[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
 mod names;
+#[cfg(feature = "postgres")]
+mod postgres;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 
 /// The result of asking a store.
 pub type Result<T> = std::result::Result<T, StoreError>;
