@@ -8,12 +8,16 @@
 
 #[path = "postgres/database.rs"]
 mod database;
+#[path = "postgres/desk.rs"]
+mod desk;
 #[path = "postgres/fence.rs"]
 mod fence;
 #[path = "postgres/lease.rs"]
 mod lease;
 #[path = "postgres/lost.rs"]
 mod lost;
+#[path = "postgres/machine.rs"]
+mod machine;
 #[path = "postgres/pooler.rs"]
 mod pooler;
 #[path = "postgres/reader.rs"]

@@ -11,7 +11,6 @@ use crate::{DeadReason, Message, Timestamp};
 
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-#[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
 mod names;
 #[cfg(feature = "postgres")]

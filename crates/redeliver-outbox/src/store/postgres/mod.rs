@@ -22,6 +22,7 @@ use super::{
     StoreErrorKind, WorkerId,
 };
 
+mod desk;
 mod error;
 mod lease;
 mod reader;

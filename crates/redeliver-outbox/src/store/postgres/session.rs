@@ -26,6 +26,10 @@ pub(super) enum Begin {
     Write,
     /// The relay reads: all statements see the same.
     Read,
+    /// An operator acts; planned as usual.
+    Desk,
+    /// An operator looks: all statements see the same.
+    Look,
 }
 
 /// A connection. If a transaction is left open, by an error or because its future was dropped, the connection is closed and not
@@ -71,6 +75,8 @@ impl<'a> Session<'a> {
         let statement = match begin {
             Begin::Write => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {PLANNER} {WRITER}"),
             Begin::Read => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {PLANNER}"),
+            Begin::Desk => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {WRITER}"),
+            Begin::Look => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(),
         };
         self.batch(&statement).await
     }

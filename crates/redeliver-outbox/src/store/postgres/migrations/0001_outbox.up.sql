@@ -127,6 +127,7 @@ CREATE TABLE redeliver_deduplication (
     salt              bigint      NOT NULL,
     created_at        timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+CREATE INDEX local_redeliver_deduplication_created ON redeliver_deduplication (created_at);
 
 CREATE TABLE redeliver_audit (
     number  bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
