@@ -127,3 +127,32 @@ async fn the_view_says_the_id_that_the_program_says() {
         assert!(client.execute(statement, &[&number]).await.is_err(), "{number}");
     }
 }
+
+/// A number that is given before its transaction has an id would be invisible to a reader that asks which transactions run.
+#[tokio::test]
+async fn a_number_is_given_to_a_transaction_that_has_its_id() {
+    let (database, _store) = Database::migrated(4).await;
+    let client = database.client().await;
+    let default = "SELECT pg_get_expr(adbin, adrelid) FROM pg_attrdef
+                    WHERE adrelid = 'redeliver_outbox'::regclass
+                      AND adnum = (SELECT attnum FROM pg_attribute WHERE attrelid = adrelid AND attname = 'number')";
+    let default = scalar(&client, default).await;
+    // The sequence itself asks for an id once in 32 numbers.
+    for _ in 0..40 {
+        client
+            .batch_execute(&format!("BEGIN; SELECT {default}"))
+            .await
+            .unwrap();
+        assert_eq!(
+            scalar(&client, "SELECT pg_current_xact_id_if_assigned() IS NOT NULL").await,
+            "t"
+        );
+        client.batch_execute("COMMIT").await.unwrap();
+    }
+    let cached = "SELECT cache_size FROM pg_sequences WHERE sequencename = 'redeliver_outbox_number'";
+    assert_eq!(
+        scalar(&client, cached).await,
+        "1",
+        "a session must not keep numbers for later"
+    );
+}
