@@ -39,14 +39,58 @@ async fn the_idle_check_hides_no_row_ahead_of_the_cursor() {
     assert_eq!(numbers(&read(&mut reader).await.fresh), [late]);
 }
 
-/// The first number of a sequence does not change what it says of itself.
+/// The first number of a sequence does not change what it says of itself. Again and again, because transactions of other tests that
+/// end meanwhile make a reader look too.
 #[tokio::test]
 async fn the_first_message_of_all_is_found() {
     let (database, store) = Database::migrated(1).await;
+    let client = database.client().await;
+    let (_, leases) = owning_reader(&store).await;
+    for _ in 0..50 {
+        client
+            .batch_execute("TRUNCATE redeliver_outbox RESTART IDENTITY")
+            .await
+            .unwrap();
+        let mut reader = store.reader();
+        reader.own(leases[0]);
+        assert!(read(&mut reader).await.fresh.is_empty());
+        assert_eq!(insert(&client, None, "{}").await, 1);
+        assert_eq!(numbers(&read(&mut reader).await.fresh), [1]);
+    }
+}
+
+/// Everything that a read returns is of one moment: what commits in the middle of it comes with the next one, late rows and the rows
+/// before them alike.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_sees_one_moment() {
+    let (database, store) = Database::migrated(1).await;
+    let (held, quick, blocker) = (
+        database.client().await,
+        database.client().await,
+        database.client().await,
+    );
     let (mut reader, _) = owning_reader(&store).await;
-    assert!(read(&mut reader).await.fresh.is_empty());
-    let first = insert(&database.client().await, None, "{}").await;
-    assert_eq!(numbers(&read(&mut reader).await.fresh), [first]);
+    held.batch_execute("BEGIN").await.unwrap();
+    let first = insert(&held, Some("k"), "1").await;
+    let passed = insert(&quick, Some("o"), "x").await;
+    assert_eq!(numbers(&read(&mut reader).await.fresh), [passed]);
+    let ahead = insert(&quick, Some("o"), "y").await;
+    // The read is stopped after it has learned which transactions run.
+    blocker
+        .batch_execute("BEGIN; LOCK TABLE redeliver_lanes")
+        .await
+        .unwrap();
+    let stopped = tokio::spawn(async move {
+        let found = read(&mut reader).await;
+        (reader, found)
+    });
+    until(&quick, "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'").await;
+    held.batch_execute("COMMIT").await.unwrap();
+    let second = insert(&quick, Some("k"), "2").await;
+    blocker.batch_execute("COMMIT").await.unwrap();
+    let (mut reader, found) = stopped.await.unwrap();
+    assert_eq!(numbers(&found.fresh), [ahead]);
+    assert_eq!(numbers(&read(&mut reader).await.fresh), [first, second]);
 }
 
 /// The trap: a transaction that begins after the last one that ended is in no snapshot's list of running ones. Other tests end
