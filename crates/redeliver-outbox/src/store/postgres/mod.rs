@@ -25,6 +25,7 @@ use super::{
 mod desk;
 mod error;
 mod lease;
+mod moment;
 mod reader;
 mod row;
 mod schema;

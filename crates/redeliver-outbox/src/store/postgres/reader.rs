@@ -8,12 +8,13 @@ use std::{
 
 use futures_core::future::BoxFuture;
 use futures_util::future::{try_join_all, try_join4};
-use tokio_postgres::{Row, types::Type};
+use tokio_postgres::types::Type;
 
 use super::{
-    Inner, Result, Session, StoreError, StoreErrorKind,
+    Inner, Result, Session,
+    moment::{Now, resumed_lanes},
     row::{self, get, messages},
-    segments::{Pending, Segments, Snapshot, Span},
+    segments::{Pending, Segments, Span},
     session::{Begin, Parameter},
     value,
 };
@@ -46,16 +47,6 @@ struct Seen {
     sequence: i64,
     beyond: u64,
     running: Pending,
-}
-
-/// The database at the time of a read.
-struct Now {
-    sequence: i64,
-    snapshot: Snapshot,
-    running: Pending,
-    clock: Timestamp,
-    due: bool,
-    next_due: Option<Timestamp>,
 }
 
 /// What a read has got, before anything of it counts.
@@ -350,25 +341,6 @@ impl Limits {
     }
 }
 
-impl Now {
-    fn of(sequence: &Row, moment: &Row) -> Result<Self> {
-        let text: &str = get(moment, 0)?;
-        let snapshot = Snapshot::parse(text).ok_or_else(|| {
-            let what = format!("the server's snapshot {text:?} is not as expected");
-            StoreError::new(StoreErrorKind::Unsupported, what).next("use PostgreSQL 13 or newer")
-        })?;
-        let next = snapshot.next(get::<i32>(moment, 1)?.cast_unsigned().wrapping_add(3));
-        Ok(Self {
-            sequence: get(sequence, 0)?,
-            running: Pending::at(&snapshot, next),
-            snapshot,
-            clock: row::time(moment, 2)?,
-            due: get(moment, 3)?,
-            next_due: row::maybe_time(moment, 4)?,
-        })
-    }
-}
-
 async fn late_numbers(session: &Session<'_>, spans: &[Span], limits: Limits) -> Result<Vec<(u16, i64)>> {
     if spans.is_empty() || limits.fresh == 0 {
         return Ok(Vec::new());
@@ -387,18 +359,6 @@ async fn late_numbers(session: &Session<'_>, spans: &[Span], limits: Limits) -> 
         .await?;
     rows.iter()
         .map(|row| Ok((row::shard(row, 0)?, get(row, 1)?)))
-        .collect()
-}
-
-fn resumed_lanes(rows: &[Row]) -> Result<HashMap<(u16, LaneId), Timestamp>> {
-    rows.iter()
-        .map(|row| {
-            let lane = LaneId {
-                destination: get(row, 1)?,
-                key: get(row, 2)?,
-            };
-            Ok(((row::shard(row, 0)?, lane), row::time(row, 3)?))
-        })
         .collect()
 }
 
