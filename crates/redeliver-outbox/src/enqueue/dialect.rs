@@ -4,7 +4,7 @@ use crate::store::Names;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// SQLite 3.38 or later. Parameters are `?`.
+    /// SQLite 3.35 or later. Parameters are `?`.
     Sqlite,
     /// PostgreSQL 13 or later. Parameters are `$1`, `$2` and so on.
     Postgres,

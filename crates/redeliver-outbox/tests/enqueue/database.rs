@@ -178,7 +178,7 @@ impl Database {
     /// The database's clock.
     pub(crate) async fn now(&self) -> i64 {
         let now = match self.kind {
-            Kind::Sqlite => "unixepoch('subsec') * 1000",
+            Kind::Sqlite => "round((julianday('now') - 2440587.5) * 86400000)",
             Kind::Postgres => "clock_timestamp()",
             Kind::Mariadb => "UTC_TIMESTAMP(3)",
         };
