@@ -125,7 +125,19 @@ def check(language, command, database, cache):
     print(f"test {language} on {database.program} ... ok")
 
 
+def excerpts():
+    """The document shows parts of the programs: they must be parts of them."""
+    document = (HERE / "../../docs/tables.md").read_text()
+    for language, folder in (("python", "python"), ("js", "node")):
+        programs = [program.read_text() for program in (HERE / folder).iterdir() if program.is_file()]
+        shown = re.findall(rf"^```{language}\n(.*?)^```$", document, re.DOTALL | re.MULTILINE)
+        assert shown, f"docs/tables.md shows no {language}"
+        for excerpt in shown:
+            assert any(excerpt in program for program in programs), f"docs/tables.md shows what is in no program:\n{excerpt}"
+
+
 def main():
+    excerpts()
     cache = Path(sys.argv[1])
     commands = {
         "python": lambda program: [sys.executable, str(HERE / f"python/{program}.py")],

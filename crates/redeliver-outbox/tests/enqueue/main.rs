@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod act;
+mod by_hand;
 mod clients;
 mod database;
 mod inbox;
