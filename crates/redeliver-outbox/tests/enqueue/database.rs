@@ -195,7 +195,7 @@ impl Database {
             // InnoDB's own tables of waits are a copy that is not renewed while it is looked at often.
             Kind::Mariadb => {
                 "SELECT count(*) FROM information_schema.processlist
-                 WHERE db = DATABASE() AND info LIKE 'INSERT IGNORE INTO redeliver_inbox%'"
+                 WHERE db = DATABASE() AND info LIKE 'INSERT IGNORE INTO redeliver_%'"
             }
         };
         self.integer(query).await

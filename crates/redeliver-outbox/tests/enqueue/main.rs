@@ -6,4 +6,5 @@ mod by_hand;
 mod clients;
 mod database;
 mod inbox;
+mod races;
 mod suite;

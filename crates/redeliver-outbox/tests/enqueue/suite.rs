@@ -67,6 +67,16 @@ macro_rules! suite {
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn a_key_taken_meanwhile_is_known() {
+                crate::races::a_key_taken_meanwhile_is_known::<$client>().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn the_end_of_the_first_decides_about_the_second() {
+                crate::races::the_end_of_the_first_decides_about_the_second::<$client>().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn an_effect_is_had_once_however_many_race() {
                 crate::inbox::an_effect_is_had_once_however_many_race::<$client>().await;
             }
