@@ -30,7 +30,8 @@ BINARY = bytes(range(256)) + b"\x00\xff\xfe\x00"
 def tables(folder):
     """The statements of the first migration that make what an application writes to."""
     migration = (MIGRATIONS / folder / "migrations/0001_outbox.up.sql").read_text()
-    for statement in migration.replace("local_redeliver_", "redeliver_").split(";\n"):
+    migration = re.sub(r"--.*", "", migration).replace("local_redeliver_", "redeliver_")
+    for statement in migration.split(";"):
         statement = statement[max(statement.find("CREATE "), 0) :]
         if statement.startswith("CREATE ") and any(table in statement.splitlines()[0] for table in TABLES):
             yield statement.replace("{shard_of_row}", SHARD[folder])

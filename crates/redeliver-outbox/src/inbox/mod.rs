@@ -133,6 +133,7 @@ impl Inbox {
     #[must_use]
     pub fn create_table_sql(&self, dialect: Dialect) -> Vec<String> {
         table::statements(dialect)
+            .iter()
             .map(|statement| self.names.fill(statement).into_owned())
             .collect()
     }

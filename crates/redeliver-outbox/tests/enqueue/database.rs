@@ -288,8 +288,12 @@ fn tables(kind: Kind) -> Vec<String> {
         ),
     };
     let wanted = ["redeliver_outbox", "redeliver_deduplication", "redeliver_inbox"];
-    migration
-        .split(";\n")
+    let without_comments: String = migration
+        .lines()
+        .flat_map(|line| [line.split("--").next().unwrap_or_default(), "\n"])
+        .collect();
+    without_comments
+        .split(';')
         .filter_map(|statement| statement.find("CREATE ").map(|start| &statement[start..]))
         .filter(|statement| !statement.starts_with("CREATE VIEW"))
         .filter(|statement| {
