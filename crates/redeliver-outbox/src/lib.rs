@@ -1,5 +1,7 @@
 //! A transactional outbox and its relay.
 
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod desk;
 pub mod destination;
 mod enqueue;
