@@ -11,12 +11,15 @@ use crate::{DeadReason, Message, Timestamp};
 
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-#[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
 mod names;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 
 /// The result of asking a store.
 pub type Result<T> = std::result::Result<T, StoreError>;
