@@ -99,7 +99,7 @@ async fn state(bench: &Bench, number: i64) -> State {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 80, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_tables_agree_with_the_state_machine(history in proptest::collection::vec(events(), 0..25)) {

@@ -116,3 +116,16 @@ async fn a_full_database_says_so_and_nothing_is_half_written() {
     assert!(error.to_string().contains("full"), "{error}");
     assert_eq!(store.version().await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn a_page_of_the_view_is_read_by_number_and_nothing_is_gathered_first() {
+    let bench = Bench::new().await;
+    let page = "EXPLAIN QUERY PLAN SELECT * FROM redeliver_messages WHERE status = 'sent' ORDER BY number DESC LIMIT 20";
+    let plan: Vec<String> = bench.store.with_connection(|connection| {
+        let mut statement = connection.prepare(page).unwrap();
+        let steps = statement.query_map([], |row| row.get(3)).unwrap();
+        steps.map(Result::unwrap).collect()
+    });
+    assert!(plan.iter().any(|step| step.starts_with("MERGE")), "{plan:?}");
+    assert!(!plan.iter().any(|step| step.contains("B-TREE")), "{plan:?}");
+}
