@@ -42,7 +42,7 @@ pub(super) async fn s030_a_beat_tells_who_is_alive(factory: &dyn Factory) -> Out
     );
     let ends = second.next_expiry.unwrap_or_default();
     check!(
-        ends > LEASE / 2 && ends <= LEASE,
+        ends > LEASE / 2 && ends <= LEASE + Duration::from_millis(1),
         "the other's lease ends in {ends:?}, of {LEASE:?}"
     );
 
@@ -267,7 +267,7 @@ pub(super) async fn s040_a_lease_lasts_as_long_as_it_was_asked_for(factory: &dyn
         subject.store.beat(&beat).await?;
         let ends = subject.beat(&second).await?.next_expiry.unwrap_or_default();
         check!(
-            ends <= lease && ends > lease / 2,
+            ends > lease / 2 && ends <= lease + Duration::from_millis(1),
             "a lease of {lease:?} ends in {ends:?}"
         );
     }
