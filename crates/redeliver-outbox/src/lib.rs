@@ -8,6 +8,7 @@ mod enqueue;
 pub mod limits;
 mod message;
 mod reason;
+pub mod relay;
 pub mod state;
 pub mod store;
 mod timestamp;

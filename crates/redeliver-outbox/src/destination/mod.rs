@@ -9,6 +9,10 @@ use crate::{DeadReason, Message};
 
 mod route;
 
+#[doc(hidden)]
+pub fn examine(_: &Message, _: Option<&Route>) -> Result<(), (DeadReason, String)> {
+    Ok(())
+}
 pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
 
 /// One attempt to deliver one message.

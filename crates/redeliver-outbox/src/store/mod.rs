@@ -13,11 +13,13 @@ mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod filter;
 mod names;
+mod open;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
+pub use open::{Opened, open};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
@@ -132,17 +134,19 @@ pub struct Demand {
     pub fresh: usize,
     /// At most so many messages whose time has come, over all shards. What is held already may be among them.
     pub due: usize,
-    /// Lanes whose next messages were let go for want of room and are wanted again.
+    /// Lanes, and destinations, whose next messages were let go for want of room and are wanted again.
     pub lanes: Vec<LaneDemand>,
 }
 
-/// A lane to read on.
+/// A lane to read on, or the messages of a destination that have no key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneDemand {
-    /// The shard of the lane.
+    /// The shard.
     pub shard: u16,
-    /// The lane.
-    pub lane: LaneId,
+    /// The destination.
+    pub destination: String,
+    /// The key; none for the messages without one.
+    pub key: Option<String>,
     /// From this number on, up to where the reader has been.
     pub from: i64,
     /// At most so many.
@@ -160,6 +164,9 @@ pub struct Found {
     pub fresh: Vec<Message>,
     /// Messages whose time has come, the longest due first.
     pub due: Vec<Message>,
+    /// Shards whose never-scheduled messages were read to the end: a limit has cut nothing off. Until a shard has been here once, a
+    /// due message may have predecessors in its lane that the reader has not come to.
+    pub caught_up: Vec<u16>,
     /// Parked lanes that an operator has let go on.
     pub resumed: Vec<(u16, LaneId)>,
     /// Whether a limit was met: there is more to read at once.
@@ -184,8 +191,23 @@ pub struct Settlement {
     pub lease: Lease,
     /// The message's number.
     pub number: i64,
+    /// How often the message had been redriven: a verdict on its life before says nothing of this one.
+    pub redrives: u32,
     /// What to write.
     pub verdict: Verdict,
+}
+
+impl Settlement {
+    /// The verdict on a message that was read under this lease.
+    #[must_use]
+    pub const fn of(message: &Message, lease: Lease, verdict: Verdict) -> Self {
+        Self {
+            lease,
+            number: message.number(),
+            redrives: message.redrives,
+            verdict,
+        }
+    }
 }
 
 /// What became of a message.

@@ -6,7 +6,7 @@ use redeliver_outbox::{
     store::{Beat, Demand, LaneDemand, Settlement, Store, StoreErrorKind, Verdict},
 };
 
-use crate::bench::{Bench, Folder, LEASE, attempted, lane, open, worker};
+use crate::bench::{Bench, Folder, LEASE, attempted, open, worker};
 
 #[tokio::test]
 async fn reading_goes_forward_and_finds_what_is_due() {
@@ -76,7 +76,8 @@ async fn a_lane_is_read_again_up_to_where_the_reader_was() {
     reader.read(&demand).await.unwrap();
     let again = |limit| LaneDemand {
         shard: lease.shard,
-        lane: lane("d", "k"),
+        destination: "d".to_owned(),
+        key: Some("k".to_owned()),
         from: 2,
         limit,
     };
@@ -125,11 +126,7 @@ async fn a_file_is_read_while_it_is_written() {
         let settlements: Vec<Settlement> = found
             .fresh
             .iter()
-            .map(|message| Settlement {
-                lease,
-                number: message.number(),
-                verdict: Verdict::Delivered(attempted(1, "", "")),
-            })
+            .map(|message| Settlement::of(message, lease, Verdict::Delivered(attempted(1, "", ""))))
             .collect();
         assert!(
             store

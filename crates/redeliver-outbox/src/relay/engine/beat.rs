@@ -1,0 +1,228 @@
+use std::{sync::Arc, time::Duration};
+
+use redeliver::Moment;
+
+use super::{Engine, Event};
+use crate::{
+    relay::{membership::rebalance, trouble::Trouble, witness::Happening},
+    store::{Beat, Claimed, Lease, Membership, Result},
+};
+
+/// Signs of life, and the shards that come and go with them.
+#[derive(Debug, Default)]
+pub(super) struct Beating {
+    under_way: bool,
+    claiming: bool,
+    releasing: bool,
+    next: Moment,
+    /// When shards last came or went: a beat that was sent before says nothing of them.
+    changed: Moment,
+    /// Until when the worker's lease surely holds, on our own clock: counted from before the beat was sent, so that a process that
+    /// was stopped for longer knows it before it sends anything.
+    valid_until: Moment,
+    trouble: Trouble,
+    claim_trouble: Trouble,
+    release_trouble: Trouble,
+}
+
+/// A worker without its share looks this often for what others give back.
+const SOON: Duration = Duration::from_millis(500);
+/// After the end of another's lease, so that rounding does not make it look alive.
+const AFTER_EXPIRY: Duration = Duration::from_millis(5);
+
+impl Beating {
+    pub(super) fn lease_holds(&self, now: Moment) -> bool {
+        now < self.valid_until
+    }
+
+    pub(super) const fn is_changing_shards(&self) -> bool {
+        self.claiming || self.releasing
+    }
+
+    pub(super) fn deadline(&self) -> Moment {
+        if self.under_way {
+            return Moment::FAR_FUTURE;
+        }
+        self.trouble.until.map_or(self.next, |until| until.max(self.next))
+    }
+
+    /// When shards that could not be given back are tried again.
+    pub(super) fn release_deadline(&self) -> Moment {
+        match self.release_trouble.until {
+            Some(until) if !self.releasing => until,
+            _ => Moment::FAR_FUTURE,
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn beat_if_due(&mut self, now: Moment) {
+        let beating = &mut self.beating;
+        if beating.under_way || now < beating.next || !beating.trouble.allows(now) {
+            return;
+        }
+        beating.under_way = true;
+        let beat = Beat {
+            worker: self.relay.config.worker.clone(),
+            lease: self.relay.config.lease,
+            in_flight: u32::try_from(self.window.in_flight()).unwrap_or(u32::MAX),
+        };
+        let store = Arc::clone(&self.relay.store);
+        self.tasks.push(Box::pin(async move {
+            let result = store.beat(&beat).await;
+            Event::Beaten { issued: now, result }
+        }));
+    }
+
+    pub(super) fn beat_ended(&mut self, issued: Moment, result: Result<Membership>, now: Moment) {
+        self.beating.under_way = false;
+        match result {
+            Ok(membership) => {
+                self.beating.trouble.worked("renew the lease");
+                let lease = self.relay.config.lease;
+                // An eighth is left for what is begun at the last moment to reach the database before the lease ends there.
+                if self.reconcile(&membership, issued) {
+                    self.beating.valid_until = issued.plus(lease - lease / 8);
+                    self.share(&membership, issued, now);
+                } else {
+                    self.beating.next = now.plus(lease / 100);
+                }
+            }
+            Err(error) => {
+                let mut trouble = std::mem::take(&mut self.beating.trouble);
+                self.trouble(&mut trouble, "renew the lease", &error, now);
+                // A lease is short: its renewal is tried several times before it ends.
+                let soonest = now.plus(self.relay.config.lease / 8);
+                trouble.until = trouble.until.map(|until| until.min(soonest));
+                self.beating.trouble = trouble;
+            }
+        }
+    }
+
+    /// What we own is what the database says. A shard that is ours there and unknown here was claimed by a statement whose answer was
+    /// lost: it is given back as if its owner had crashed, and claimed anew with all that belongs to it.
+    ///
+    /// Says whether it could be told: not while shards are coming or going.
+    fn reconcile(&mut self, membership: &Membership, issued: Moment) -> bool {
+        if self.beating.is_changing_shards() || issued <= self.beating.changed {
+            return false;
+        }
+        let ours: Vec<Lease> = self.window.leases().collect();
+        for &lease in ours.iter().filter(|lease| !membership.owned.contains(lease)) {
+            self.lose(lease);
+        }
+        let unknown: Vec<Lease> = membership
+            .owned
+            .iter()
+            .copied()
+            .filter(|lease| !ours.contains(lease))
+            .collect();
+        if !unknown.is_empty() {
+            self.release(unknown, false);
+        }
+        true
+    }
+
+    fn share(&mut self, membership: &Membership, issued: Moment, now: Moment) {
+        let lease = self.relay.config.lease;
+        let mut interval = lease / 3;
+        if let Some(expiry) = membership.next_expiry {
+            interval = interval.min(expiry.saturating_add(AFTER_EXPIRY));
+        }
+        if self.stop_by.is_none() {
+            let staying: Vec<u16> = self.window.staying().collect();
+            let step = rebalance(membership, staying.len());
+            if step.soon {
+                interval = interval.min(SOON);
+            }
+            for &shard in staying.iter().rev().take(step.give_back) {
+                self.window.leave(shard);
+            }
+            if step.claim > 0 {
+                self.claim(step.claim, now);
+            }
+        }
+        self.beating.next = issued.plus(interval.max(lease / 100));
+    }
+
+    fn claim(&mut self, at_most: usize, now: Moment) {
+        if self.beating.claiming || !self.beating.claim_trouble.allows(now) {
+            return;
+        }
+        self.beating.claiming = true;
+        let window = u32::try_from(self.relay.config.window).unwrap_or(u32::MAX);
+        let (store, worker) = (Arc::clone(&self.relay.store), self.relay.config.worker.clone());
+        self.tasks.push(Box::pin(async move {
+            Event::Claimed(store.claim(&worker, at_most, window).await)
+        }));
+    }
+
+    pub(super) fn claim_ended(&mut self, result: Result<Vec<Claimed>>, now: Moment) {
+        self.beating.claiming = false;
+        self.beating.changed = now;
+        match result {
+            Ok(claimed) => {
+                self.beating.claim_trouble.worked("claim shards");
+                for claimed in &claimed {
+                    self.window.own(claimed);
+                    self.reading.own(claimed.lease);
+                    self.relay.witness.saw(Happening::Owned(claimed.lease));
+                    if self.stop_by.is_some() {
+                        self.window.leave(claimed.lease.shard);
+                    }
+                }
+                self.count_shards();
+            }
+            Err(error) => {
+                let mut trouble = std::mem::take(&mut self.beating.claim_trouble);
+                self.trouble(&mut trouble, "claim shards", &error, now);
+                self.beating.claim_trouble = trouble;
+                // The claim may have happened: the next beat tells.
+                self.beating.next = now;
+            }
+        }
+    }
+
+    /// Shards on their way out, of which nothing is held any more, go back.
+    pub(super) fn release_quiet(&mut self, now: Moment) {
+        if self.beating.releasing || !self.beating.release_trouble.allows(now) {
+            return;
+        }
+        let quiet = self.window.quiet();
+        if !quiet.is_empty() {
+            self.release(quiet, true);
+        }
+    }
+
+    fn release(&mut self, leases: Vec<Lease>, clean: bool) {
+        self.beating.releasing = true;
+        let (store, worker) = (Arc::clone(&self.relay.store), self.relay.config.worker.clone());
+        self.tasks.push(Box::pin(async move {
+            let result = store.release(&worker, &leases, clean).await;
+            Event::Released { leases, result }
+        }));
+    }
+
+    pub(super) fn release_ended(&mut self, leases: &[Lease], result: Result<()>, now: Moment) {
+        self.beating.releasing = false;
+        self.beating.changed = now;
+        match result {
+            Ok(()) => {
+                self.beating.release_trouble.worked("release shards");
+                for &lease in leases {
+                    if self.window.leases().any(|held| held == lease) {
+                        self.window.lose(lease.shard);
+                        self.reading.disown(lease.shard);
+                    }
+                    self.relay.witness.saw(Happening::Released(lease));
+                }
+                self.count_shards();
+            }
+            Err(error) => {
+                let mut trouble = std::mem::take(&mut self.beating.release_trouble);
+                self.trouble(&mut trouble, "release shards", &error, now);
+                self.beating.release_trouble = trouble;
+            }
+        }
+    }
+}

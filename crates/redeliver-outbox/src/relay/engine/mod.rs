@@ -1,0 +1,269 @@
+//! The loop: one event at a time is handled, then everything that can begin begins.
+
+mod beat;
+mod read;
+mod send;
+mod settle;
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use futures_core::future::BoxFuture;
+use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use redeliver::{Moment, clock};
+
+use super::{
+    Relay,
+    trouble::Trouble,
+    window::{Limits, Window},
+    witness::Happening,
+};
+use crate::{
+    Message, Timestamp,
+    destination::{Outcome, Route},
+    store::{Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement},
+};
+
+/// How a relay ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// Whether everything that had begun was finished and written down.
+    pub clean: bool,
+    /// Messages that were on their way when time ran out. They are sent again by whoever comes next.
+    pub abandoned: usize,
+}
+
+/// Something that a relay waited for.
+enum Event {
+    Sent {
+        message: Arc<Message>,
+        lease: Lease,
+        route: usize,
+        attempt: u32,
+        headed_parked_lane: bool,
+        outcome: Outcome,
+        took: Duration,
+    },
+    Read {
+        reader: Box<dyn Reader>,
+        demand: Demand,
+        result: Result<Found>,
+    },
+    Settled {
+        batch: Vec<Settlement>,
+        result: Result<Settled>,
+    },
+    Beaten {
+        issued: Moment,
+        result: Result<Membership>,
+    },
+    Claimed(Result<Vec<Claimed>>),
+    Released {
+        leases: Vec<Lease>,
+        result: Result<()>,
+    },
+}
+
+/// Long enough for a goodbye to a database that answers.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+pub(super) struct Engine {
+    relay: Relay,
+    routes: Vec<Route>,
+    window: Window,
+    tasks: FuturesUnordered<BoxFuture<'static, Event>>,
+    reading: read::Reading,
+    settling: settle::Settling,
+    beating: beat::Beating,
+    /// The database's clock at a moment of ours.
+    anchor: Option<(Timestamp, Moment)>,
+    /// Set once the relay is to stop: until when it waits for what is on its way.
+    stop_by: Option<Moment>,
+}
+
+impl Engine {
+    pub(super) fn new(relay: Relay) -> Self {
+        let config = &relay.config;
+        let limits = Limits {
+            messages: config.window.max(1),
+            bytes: config.window_bytes.max(1),
+            lane: config.lane_window.max(1),
+            read_batch: config.read_batch.max(1),
+        };
+        let reader = relay.store.reader();
+        Self {
+            routes: relay.routes.iter().map(|(_, route)| route.clone()).collect(),
+            window: Window::new(limits, &relay.routes),
+            tasks: FuturesUnordered::new(),
+            reading: read::Reading::new(reader, config.poll_soonest),
+            settling: settle::Settling::default(),
+            beating: beat::Beating::default(),
+            anchor: None,
+            stop_by: None,
+            relay,
+        }
+    }
+
+    pub(super) async fn run(mut self, stop: impl Future<Output = ()>) -> Finished {
+        let mut stop = pin!(stop);
+        let hint = self.relay.hint.clone();
+        loop {
+            let now = clock::now();
+            self.begin_what_can_begin(now);
+            if self.has_ended(now) {
+                break;
+            }
+            let wait = self.next_deadline(now).since(now);
+            let stopping = self.stop_by.is_some();
+            tokio::select! {
+                biased;
+                event = self.tasks.next(), if !self.tasks.is_empty() => {
+                    if let Some(event) = event {
+                        self.handle_with_others(event);
+                    }
+                }
+                () = &mut stop, if !stopping => self.begin_to_stop(),
+                () = hint.woken(), if !stopping => self.reading.wake(),
+                () = clock::sleep(wait) => {}
+            }
+        }
+        self.say_goodbye().await
+    }
+
+    /// What has happened meanwhile is handled before anything new begins.
+    fn handle_with_others(&mut self, event: Event) {
+        self.handle(event);
+        while let Some(Some(event)) = self.tasks.next().now_or_never() {
+            self.handle(event);
+        }
+    }
+
+    fn handle(&mut self, event: Event) {
+        let now = clock::now();
+        match event {
+            Event::Sent {
+                message,
+                lease,
+                route,
+                attempt,
+                headed_parked_lane,
+                outcome,
+                took,
+            } => {
+                self.window.sent(route);
+                let ended = super::verdict::Ended {
+                    attempt,
+                    took,
+                    outcome,
+                    headed_parked_lane,
+                };
+                self.attempt_ended(&message, lease, route, ended, now);
+            }
+            Event::Read {
+                reader,
+                demand,
+                result,
+            } => self.read_ended(reader, &demand, result, now),
+            Event::Settled { batch, result } => self.settle_ended(batch, result, now),
+            Event::Beaten { issued, result } => self.beat_ended(issued, result, now),
+            Event::Claimed(result) => self.claim_ended(result, now),
+            Event::Released { leases, result } => self.release_ended(&leases, result, now),
+        }
+    }
+
+    fn begin_what_can_begin(&mut self, now: Moment) {
+        self.beat_if_due(now);
+        self.begin_sends(now);
+        self.begin_settle(now);
+        self.begin_read(now);
+        self.release_quiet(now);
+    }
+
+    fn next_deadline(&self, now: Moment) -> Moment {
+        let quiet = !self.window.quiet().is_empty();
+        let deadlines = [
+            self.beating.deadline(),
+            self.settling.deadline(self.relay.config.settle_linger),
+            self.read_deadline(now),
+            if quiet {
+                self.beating.release_deadline()
+            } else {
+                Moment::FAR_FUTURE
+            },
+            self.stop_by.unwrap_or(Moment::FAR_FUTURE),
+        ];
+        deadlines.into_iter().min().unwrap_or(Moment::FAR_FUTURE)
+    }
+
+    fn begin_to_stop(&mut self) {
+        self.stop_by = Some(clock::now().plus(self.relay.config.shutdown));
+        let staying: Vec<u16> = self.window.staying().collect();
+        for shard in staying {
+            self.window.leave(shard);
+        }
+    }
+
+    fn has_ended(&self, now: Moment) -> bool {
+        let Some(stop_by) = self.stop_by else { return false };
+        let at_rest = self.window.owned() == 0 && !self.beating.is_changing_shards();
+        at_rest || now >= stop_by
+    }
+
+    /// Gives back what is left, and removes the worker's sign of life. A database that does not answer is left to find out by itself.
+    async fn say_goodbye(self) -> Finished {
+        let abandoned = self.window.held();
+        let (store, worker) = (&self.relay.store, &self.relay.config.worker);
+        let leases: Vec<Lease> = self.window.leases().collect();
+        drop(self.tasks);
+        let goodbye = async {
+            if !leases.is_empty() {
+                store.release(worker, &leases, false).await?;
+            }
+            store.leave(worker).await
+        };
+        let said = tokio::time::timeout(GOODBYE, goodbye).await;
+        if let Ok(Err(error)) = said {
+            tracing::warn!(target: "redeliver", "could not sign off from the database: {error}");
+        }
+        Finished {
+            clean: leases.is_empty(),
+            abandoned,
+        }
+    }
+
+    /// The shard is somebody else's.
+    fn lose(&mut self, lease: Lease) {
+        if !self.window.leases().any(|held| held == lease) {
+            return;
+        }
+        self.window.lose(lease.shard);
+        self.settling.forget(lease.shard);
+        self.reading.disown(lease.shard);
+        self.count_shards();
+        self.relay.witness.saw(Happening::Lost(lease));
+    }
+
+    fn count_shards(&self) {
+        let owned = u64::try_from(self.window.owned()).unwrap_or(u64::MAX);
+        self.relay
+            .figures
+            .shards
+            .store(owned, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// The database's clock now, as near as we know: we learn it with every read, and count on from there.
+    fn database_now(&self, now: Moment) -> Timestamp {
+        self.anchor
+            .map_or_else(Timestamp::wall, |(time, moment)| time.plus(now.since(moment)))
+    }
+
+    fn trouble(&self, trouble: &mut Trouble, what: &str, error: &crate::store::StoreError, now: Moment) {
+        self.relay.witness.saw(Happening::Trouble(what));
+        trouble.failed(
+            what,
+            error,
+            &self.relay.config.database,
+            now,
+            (self.relay.config.entropy)(),
+        );
+    }
+}

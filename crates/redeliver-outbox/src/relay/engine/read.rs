@@ -1,0 +1,161 @@
+use std::{fmt, time::Duration};
+
+use redeliver::Moment;
+
+use super::{Engine, Event};
+use crate::{
+    relay::trouble::Trouble,
+    store::{Demand, Found, Lease, Reader, Result},
+};
+
+/// The way through the rows, and when to look again.
+pub(super) struct Reading {
+    /// Away while a read is under way.
+    reader: Option<Box<dyn Reader>>,
+    /// What changed while it was away.
+    changes: Vec<Change>,
+    /// How long an idle relay waits before it looks again; doubles while there is nothing.
+    pause: Duration,
+    next: Moment,
+    trouble: Trouble,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Own(Lease),
+    Disown(u16),
+}
+
+impl Reading {
+    pub(super) fn new(reader: Box<dyn Reader>, pause: Duration) -> Self {
+        Self {
+            reader: Some(reader),
+            changes: Vec::new(),
+            pause,
+            next: Moment::ZERO,
+            trouble: Trouble::default(),
+        }
+    }
+
+    pub(super) fn wake(&mut self) {
+        self.next = Moment::ZERO;
+    }
+
+    pub(super) fn own(&mut self, lease: Lease) {
+        self.change(Change::Own(lease));
+        self.wake();
+    }
+
+    pub(super) fn disown(&mut self, shard: u16) {
+        self.change(Change::Disown(shard));
+    }
+
+    fn change(&mut self, change: Change) {
+        self.changes.push(change);
+        self.apply_changes();
+    }
+
+    fn apply_changes(&mut self) {
+        if let Some(reader) = &mut self.reader {
+            for change in self.changes.drain(..) {
+                match change {
+                    Change::Own(lease) => reader.own(lease),
+                    Change::Disown(shard) => reader.disown(shard),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reading")
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    fn may_read(&self) -> bool {
+        self.reading.reader.is_some() && self.stop_by.is_none() && self.window.staying().next().is_some()
+    }
+
+    pub(super) fn begin_read(&mut self, now: Moment) {
+        let wanted = now >= self.reading.next || self.window.wants_lanes();
+        if !self.may_read() || !wanted || !self.beating.lease_holds(now) || !self.reading.trouble.allows(now)
+        {
+            return;
+        }
+        let Some(demand) = self.window.demand() else {
+            return;
+        };
+        let Some(mut reader) = self.reading.reader.take() else {
+            return;
+        };
+        self.tasks.push(Box::pin(async move {
+            let result = reader.read(&demand).await;
+            Event::Read {
+                reader,
+                demand,
+                result,
+            }
+        }));
+    }
+
+    /// When to look again, if nothing happens before. With the window full something will.
+    pub(super) fn read_deadline(&self, now: Moment) -> Moment {
+        if !self.may_read() || !self.window.has_room() || !self.beating.lease_holds(now) {
+            return Moment::FAR_FUTURE;
+        }
+        self.reading
+            .trouble
+            .until
+            .map_or(self.reading.next, |until| until.max(self.reading.next))
+    }
+
+    pub(super) fn read_ended(
+        &mut self,
+        reader: Box<dyn Reader>,
+        demand: &Demand,
+        result: Result<Found>,
+        now: Moment,
+    ) {
+        self.reading.reader = Some(reader);
+        match result {
+            Ok(found) => {
+                self.reading.trouble.worked("read messages");
+                self.anchor = Some((found.now, now));
+                self.plan_next_read(&found, now);
+                for settlement in self.window.admit(found, demand) {
+                    self.settling.push(settlement, now);
+                }
+            }
+            Err(error) => {
+                let mut trouble = std::mem::take(&mut self.reading.trouble);
+                self.trouble(&mut trouble, "read messages", &error, now);
+                self.reading.trouble = trouble;
+                self.window.read_failed(demand);
+            }
+        }
+        self.reading.apply_changes();
+    }
+
+    fn plan_next_read(&mut self, found: &Found, now: Moment) {
+        let config = &self.relay.config;
+        let empty = found.fresh.is_empty()
+            && found.due.is_empty()
+            && found.lanes.iter().all(|lane| lane.messages.is_empty());
+        self.reading.pause = if empty {
+            self.reading.pause.saturating_mul(2).min(config.poll_latest)
+        } else {
+            config.poll_soonest
+        };
+        let pause = if found.more {
+            Duration::ZERO
+        } else {
+            self.reading.pause
+        };
+        let due = found.next_due.unwrap_or(Duration::MAX);
+        self.reading.next = now.plus(pause.min(due));
+    }
+}

@@ -1,0 +1,173 @@
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use redeliver::{Moment, clock};
+
+use super::{Engine, Event};
+use crate::{
+    Message,
+    destination::{Delivery, Outcome, Route, examine},
+    relay::{
+        verdict::{self, Ended},
+        window::Turn,
+        witness::Happening,
+    },
+    store::{Lease, Settlement, Verdict},
+};
+
+/// A destination that does not keep its own time is cut off this much later.
+const GRACE: Duration = Duration::from_millis(500);
+
+impl Engine {
+    /// Every message whose turn it is goes on its way, as long as our lease surely holds.
+    pub(super) fn begin_sends(&mut self, now: Moment) {
+        while self.beating.lease_holds(now)
+            && self.stop_by.is_none()
+            && let Some(turn) = self.window.next()
+        {
+            match self.before_send(&turn, now) {
+                Some(verdict) => self
+                    .settling
+                    .push(Settlement::of(&turn.message, turn.lease, verdict), now),
+                None => self.send(turn),
+            }
+        }
+        let in_flight = u64::try_from(self.window.in_flight()).unwrap_or(u64::MAX);
+        self.relay.figures.in_flight.store(in_flight, Ordering::Relaxed);
+    }
+
+    /// What has to be written before, or instead of, an attempt.
+    fn before_send(&self, turn: &Turn, now: Moment) -> Option<Verdict> {
+        if turn.counted {
+            return None;
+        }
+        let (message, route) = (&turn.message, &self.routes[turn.route]);
+        if let Some(refused) = verdict::refuse(message, route, self.database_now(now)) {
+            return Some(refused);
+        }
+        if let Err((reason, error)) = examine(message, Some(route)) {
+            return Some(verdict::dead(message, route, None, reason, &error));
+        }
+        turn.count_first.then(|| Verdict::Counted {
+            attempt: message.attempts + 1,
+        })
+    }
+
+    fn send(&mut self, turn: Turn) {
+        let Turn {
+            message,
+            lease,
+            route,
+            counted,
+            headed_parked_lane,
+            ..
+        } = turn;
+        let attempt = if counted {
+            message.attempts
+        } else {
+            message.attempts + 1
+        };
+        self.relay.witness.saw(Happening::Sending {
+            message: &message,
+            attempt,
+            lease,
+        });
+        self.relay.figures.attempts.fetch_add(1, Ordering::Relaxed);
+        self.window.sending(route);
+        let treatment = &self.routes[route];
+        let (destination, timeout) = (Arc::clone(&treatment.destination), time_for(treatment));
+        self.tasks.push(Box::pin(async move {
+            let begun = clock::now();
+            let delivery = Delivery {
+                message: &message,
+                attempt,
+                timeout,
+            };
+            let outcome =
+                tokio::time::timeout(timeout.saturating_add(GRACE), destination.deliver(delivery)).await;
+            let outcome = outcome.unwrap_or_else(|_| Outcome::Ambiguous {
+                reason: format!("no answer within {}", redeliver::duration::display(timeout)),
+            });
+            let took = clock::now().since(begun);
+            Event::Sent {
+                message,
+                lease,
+                route,
+                attempt,
+                headed_parked_lane,
+                outcome,
+                took,
+            }
+        }));
+    }
+
+    pub(super) fn attempt_ended(
+        &mut self,
+        message: &Arc<Message>,
+        lease: Lease,
+        route: usize,
+        ended: Ended,
+        now: Moment,
+    ) {
+        self.relay.witness.saw(Happening::Ended {
+            message,
+            attempt: ended.attempt,
+            outcome: &ended.outcome,
+            took: ended.took,
+        });
+        if !self.window.is_held(message.number(), lease) {
+            // The shard was lost meanwhile: whoever owns it decides, and sends again what this relay could not write down.
+            return;
+        }
+        let time = self.database_now(now);
+        let verdict = verdict::judge(
+            message,
+            &self.routes[route],
+            ended,
+            time,
+            (self.relay.config.entropy)(),
+        );
+        self.tell(message, &self.routes[route], &verdict);
+        self.settling.push(Settlement::of(message, lease, verdict), now);
+    }
+
+    fn tell(&self, message: &Message, route: &Route, verdict: &Verdict) {
+        match verdict {
+            Verdict::Retry { attempted, wait } => tracing::event!(
+                name: "retry_attempt",
+                target: "redeliver",
+                tracing::Level::WARN,
+                message_id = %message.id,
+                destination = %message.destination,
+                attempt = attempted.attempt,
+                max = route.policy.max_attempts,
+                delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+                error_type = attempted.class,
+                error_message = %attempted.error,
+                timestamp = %clock::timestamp(clock::wall()),
+                "retry_attempt"
+            ),
+            Verdict::Dead { reason, error, .. } => tracing::event!(
+                name: "dead_lettered",
+                target: "redeliver",
+                tracing::Level::WARN,
+                message_id = %message.id,
+                destination = %message.destination,
+                reason = %reason,
+                error_message = %error,
+                timestamp = %clock::timestamp(clock::wall()),
+                "dead_lettered"
+            ),
+            _ => {}
+        }
+    }
+}
+
+fn time_for(route: &Route) -> Duration {
+    route
+        .policy
+        .attempt_timeout
+        .map_or(route.timeout, |timeout| timeout.min(route.timeout))
+}

@@ -1,0 +1,111 @@
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use redeliver::Moment;
+
+use super::{Engine, Event};
+use crate::{
+    relay::{trouble::Trouble, witness::Happening},
+    store::{Result, Settled, Settlement, Verdict},
+};
+
+/// Verdicts on their way to the database.
+#[derive(Debug, Default)]
+pub(super) struct Settling {
+    pending: Vec<Settlement>,
+    since: Option<Moment>,
+    under_way: bool,
+    trouble: Trouble,
+}
+
+impl Settling {
+    pub(super) fn push(&mut self, settlement: Settlement, now: Moment) {
+        self.since.get_or_insert(now);
+        self.pending.push(settlement);
+    }
+
+    pub(super) fn forget(&mut self, shard: u16) {
+        self.pending.retain(|settlement| settlement.lease.shard != shard);
+    }
+
+    pub(super) fn deadline(&self, linger: Duration) -> Moment {
+        match (self.under_way, self.trouble.until, self.since) {
+            (true, _, _) | (_, _, None) => Moment::FAR_FUTURE,
+            (false, Some(until), _) => until,
+            (false, None, Some(since)) => since.plus(linger),
+        }
+    }
+}
+
+impl Engine {
+    /// Verdicts gather while one batch is being written; with nothing else on its way there is nothing to wait for.
+    pub(super) fn begin_settle(&mut self, now: Moment) {
+        let config = &self.relay.config;
+        let settling = &mut self.settling;
+        let Some(since) = settling.since else { return };
+        let full = settling.pending.len() >= config.settle_batch;
+        let waited = now >= since.plus(config.settle_linger);
+        let ready = full || waited || self.window.in_flight() == 0;
+        if settling.under_way || settling.pending.is_empty() || !ready || !settling.trouble.allows(now) {
+            if settling.pending.is_empty() {
+                settling.since = None;
+            }
+            return;
+        }
+        let rest = settling
+            .pending
+            .split_off(settling.pending.len().min(config.settle_batch.max(1)));
+        let batch = std::mem::replace(&mut settling.pending, rest);
+        settling.since = (!settling.pending.is_empty()).then_some(now);
+        settling.under_way = true;
+        let (store, worker) = (Arc::clone(&self.relay.store), config.worker.clone());
+        self.tasks.push(Box::pin(async move {
+            let result = store.settle(&worker, &batch).await;
+            Event::Settled { batch, result }
+        }));
+    }
+
+    pub(super) fn settle_ended(&mut self, batch: Vec<Settlement>, result: Result<Settled>, now: Moment) {
+        self.settling.under_way = false;
+        match result {
+            Ok(settled) => {
+                self.settling.trouble.worked("write verdicts");
+                let time = self.database_now(now);
+                for settlement in &batch {
+                    if settled.stale.contains(&settlement.lease.shard) {
+                        self.lose(settlement.lease);
+                    } else {
+                        self.count(settlement);
+                        self.window.settled(settlement, time);
+                        self.relay.witness.saw(Happening::Settled(settlement));
+                    }
+                }
+            }
+            Err(error) => {
+                let mut trouble = std::mem::take(&mut self.settling.trouble);
+                self.trouble(&mut trouble, "write verdicts", &error, now);
+                self.settling.trouble = trouble;
+                // Written or not, the same again is right: doing it twice is doing it once.
+                let leases: Vec<_> = self.window.leases().collect();
+                let held = batch
+                    .into_iter()
+                    .filter(|settlement| leases.contains(&settlement.lease));
+                self.settling.pending.splice(0..0, held);
+                self.settling.since.get_or_insert(now);
+            }
+        }
+    }
+
+    fn count(&self, settlement: &Settlement) {
+        let figures = &self.relay.figures;
+        let counter = match settlement.verdict {
+            Verdict::Delivered(_) => &figures.delivered,
+            Verdict::Retry { .. } => &figures.retried,
+            Verdict::Dead { .. } => &figures.dead,
+            Verdict::Postponed(_) | Verdict::Counted { .. } => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}

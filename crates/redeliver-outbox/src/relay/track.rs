@@ -1,0 +1,198 @@
+//! The destinations from the window's side: who is ready, who is on the way, who has taken all there is room for.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use crate::{destination::Routes, store::LaneDemand};
+
+/// Messages of one destination in one shard that have no key, as far as they were let go for want of room.
+#[derive(Debug, Default)]
+pub(super) struct Track {
+    spilled_from: Option<i64>,
+    reading: Option<i64>,
+}
+
+impl Track {
+    /// Whether a message is taken in; if not it is let go and read again later.
+    pub(super) fn takes(&mut self, number: i64, room: bool) -> bool {
+        let beyond = self.spilled_from.is_some_and(|from| number >= from);
+        if !room || beyond {
+            self.spill(number);
+        }
+        room && !beyond
+    }
+
+    fn spill(&mut self, number: i64) {
+        self.spilled_from = Some(self.spilled_from.map_or(number, |from| from.min(number)));
+    }
+
+    pub(super) fn end_read(&mut self, next: Option<i64>) {
+        self.reading = None;
+        if let Some(next) = next {
+            self.spill(next);
+        }
+    }
+
+    pub(super) fn forget_read(&mut self) {
+        if let Some(from) = self.reading.take() {
+            self.spill(from);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Line {
+    name: String,
+    ready: VecDeque<i64>,
+    held: usize,
+    in_flight: usize,
+    concurrency: usize,
+    /// The most messages that may be held for it, so that one slow destination does not fill the window.
+    share: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Tracks {
+    lines: Vec<Line>,
+    index: HashMap<String, usize>,
+    tracks: BTreeMap<(u16, usize), Track>,
+    in_flight: usize,
+    /// Where the next turn is looked for first, so that everyone has theirs.
+    next: usize,
+}
+
+impl Tracks {
+    pub(super) fn new(routes: &Routes, window: usize) -> Self {
+        let several = routes.iter().count() > 1;
+        let lines: Vec<Line> = routes
+            .iter()
+            .map(|(name, route)| Line {
+                name: name.to_owned(),
+                ready: VecDeque::new(),
+                held: 0,
+                in_flight: 0,
+                concurrency: route.concurrency.max(1),
+                share: if several {
+                    (window / 4).max(2 * route.concurrency).min(window)
+                } else {
+                    window
+                },
+            })
+            .collect();
+        let index = lines
+            .iter()
+            .enumerate()
+            .map(|(at, line)| (line.name.clone(), at))
+            .collect();
+        Self {
+            lines,
+            index,
+            tracks: BTreeMap::new(),
+            in_flight: 0,
+            next: 0,
+        }
+    }
+
+    pub(super) fn index(&self, name: &str) -> Option<usize> {
+        self.index.get(name).copied()
+    }
+
+    pub(super) fn name(&self, route: usize) -> &str {
+        &self.lines[route].name
+    }
+
+    pub(super) fn names(&self) -> String {
+        let names: Vec<&str> = self.lines.iter().map(|line| line.name.as_str()).collect();
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    pub(super) fn has_room(&self, route: usize) -> bool {
+        self.lines[route].held < self.lines[route].share
+    }
+
+    pub(super) fn track(&mut self, shard: u16, route: usize) -> &mut Track {
+        self.tracks.entry((shard, route)).or_default()
+    }
+
+    pub(super) fn forget_shard(&mut self, shard: u16) {
+        self.tracks.retain(|&(of, _), _| of != shard);
+    }
+
+    pub(super) fn held(&mut self, route: usize, change: isize) {
+        let line = &mut self.lines[route];
+        line.held = line.held.saturating_add_signed(change);
+    }
+
+    pub(super) fn sending(&mut self, route: usize, change: isize) {
+        let line = &mut self.lines[route];
+        line.in_flight = line.in_flight.saturating_add_signed(change);
+        self.in_flight = self.in_flight.saturating_add_signed(change);
+    }
+
+    pub(super) fn ready(&mut self, route: usize, number: i64) {
+        self.lines[route].ready.push_back(number);
+    }
+
+    pub(super) fn ready_first(&mut self, route: usize, number: i64) {
+        self.lines[route].ready.push_front(number);
+    }
+
+    /// The next number that is ready at a destination that takes one more; the destinations take turns.
+    pub(super) fn next(&mut self) -> Option<(usize, i64)> {
+        let count = self.lines.len();
+        for step in 0..count {
+            let route = (self.next + step) % count;
+            let line = &mut self.lines[route];
+            if line.in_flight < line.concurrency
+                && let Some(number) = line.ready.pop_front()
+            {
+                self.next = (route + 1) % count;
+                return Some((route, number));
+            }
+        }
+        None
+    }
+
+    pub(super) fn wants_read(&self) -> bool {
+        self.tracks.iter().any(|(&(_, route), track)| {
+            track.spilled_from.is_some() && track.reading.is_none() && self.is_half_empty(route)
+        })
+    }
+
+    /// Reading again pays when there is room for more than a few.
+    fn is_half_empty(&self, route: usize) -> bool {
+        self.lines[route].held <= self.lines[route].share / 2
+    }
+
+    /// What was let go, where there is room again.
+    pub(super) fn demands(&mut self, at_most: usize) -> Vec<LaneDemand> {
+        let lines = &self.lines;
+        let wishing = self.tracks.iter_mut().filter(|((_, route), track)| {
+            track.spilled_from.is_some()
+                && track.reading.is_none()
+                && lines[*route].held <= lines[*route].share / 2
+        });
+        wishing
+            .take(at_most)
+            .filter_map(|(&(shard, route), track)| {
+                let from = track.spilled_from.take()?;
+                track.reading = Some(from);
+                let line = &lines[route];
+                Some(LaneDemand {
+                    shard,
+                    destination: line.name.clone(),
+                    key: None,
+                    from,
+                    limit: line.share.saturating_sub(line.held).div_ceil(2).max(1),
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,55 @@
+use std::time::Duration;
+
+use redeliver::{Class, Classify as _, Decision, Moment, Policy, Session};
+
+use crate::store::StoreError;
+
+/// Trouble with the database: when to ask again, and whether it has been said.
+///
+/// Every kind of statement has its own: a read that works says nothing of a write.
+#[derive(Debug, Default)]
+pub(super) struct Trouble {
+    failed: u32,
+    previous_wait: Duration,
+    pub(super) until: Option<Moment>,
+}
+
+impl Trouble {
+    /// It failed; it is tried again at the returned time. The first failure is told, and then every tenth.
+    pub(super) fn failed(
+        &mut self,
+        what: &str,
+        error: &StoreError,
+        policy: &Policy,
+        now: Moment,
+        entropy: u64,
+    ) {
+        let mut session = Session::new(policy, now)
+            .resumed(self.failed, self.previous_wait)
+            .idempotent(true);
+        // The relay gives a database up as little as it gives a message up: what looks permanent is asked again at the longest wait.
+        let wait = match session.on_failure(now, Class::Transient, entropy) {
+            Decision::Retry { after, .. } if error.class() == Class::Transient => after,
+            _ => policy.max_delay,
+        };
+        if self.failed.is_multiple_of(10) {
+            let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+            tracing::warn!(target: "redeliver", failures = self.failed + 1, wait_ms, "cannot {what}: {error}");
+        }
+        self.failed = self.failed.saturating_add(1);
+        self.previous_wait = wait;
+        self.until = Some(now.plus(wait));
+    }
+
+    pub(super) fn worked(&mut self, what: &str) {
+        if self.failed > 0 {
+            tracing::info!(target: "redeliver", failures = self.failed, "can {what} again");
+        }
+        *self = Self::default();
+    }
+
+    /// Whether the wait is over.
+    pub(super) fn allows(&self, now: Moment) -> bool {
+        self.until.is_none_or(|until| now >= until)
+    }
+}

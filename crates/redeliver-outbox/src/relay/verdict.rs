@@ -1,0 +1,146 @@
+//! What becomes of a message after an attempt: pure, so that the relay and its simulator cannot disagree.
+
+use std::time::Duration;
+
+use redeliver::{Class, Decision, Policy, Session};
+
+use crate::{
+    DeadReason, Message, Timestamp,
+    destination::{LanePolicy, Outcome, Route},
+    limits,
+    store::{AfterDeath, Attempted, Verdict},
+};
+
+/// The attempt that has just ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub attempt: u32,
+    pub took: Duration,
+    pub outcome: Outcome,
+    /// Whether the message was the head of a parked lane.
+    pub headed_parked_lane: bool,
+}
+
+pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timestamp, entropy: u64) -> Verdict {
+    let attempt = ended.attempt;
+    let attempted = |class: &'static str, error: &str| Attempted {
+        attempt,
+        took: ended.took,
+        class,
+        error: limits::error_text(error),
+        resumes_lane: false,
+    };
+    let (class, reason) = match ended.outcome {
+        Outcome::Delivered => {
+            return Verdict::Delivered(Attempted {
+                resumes_lane: ended.headed_parked_lane,
+                ..attempted("", "")
+            });
+        }
+        Outcome::Reject { kind, reason } => {
+            return dead(
+                message,
+                route,
+                Some(attempted("permanent", &reason)),
+                kind,
+                &reason,
+            );
+        }
+        Outcome::Retry { class, reason } => (class, reason),
+        Outcome::Ambiguous { reason } => (Class::Unknown, reason),
+    };
+    let attempted = attempted(class_name(class), &reason);
+    let policy = policy_for(message, &route.policy);
+    let mut session = Session::new(&policy, message.created_at.moment())
+        .resumed(
+            attempt.saturating_sub(1),
+            Duration::from_millis(message.last_wait_ms),
+        )
+        .idempotent(route.idempotent);
+    match session.on_failure(now.moment(), class, entropy) {
+        Decision::Stop(stop) => dead(
+            message,
+            route,
+            Some(attempted),
+            DeadReason::from_stop(stop),
+            &reason,
+        ),
+        Decision::Retry { .. } if message.key.is_some() && route.lane == LanePolicy::Skip => {
+            dead(message, route, Some(attempted), DeadReason::LaneSkipped, &reason)
+        }
+        Decision::Retry { after, .. } if expires(message).is_some_and(|end| now.plus(after) >= end) => {
+            dead(message, route, Some(attempted), DeadReason::Expired, &reason)
+        }
+        Decision::Retry { after, .. } => Verdict::Retry {
+            attempted,
+            wait: after,
+        },
+    }
+}
+
+/// Why the message is not sent at all, if it is not: it is too old, or has been attempted often enough by processes that did not
+/// live to tell.
+pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option<Verdict> {
+    if let Some(end) = expires(message).filter(|&end| now >= end) {
+        let error = format!("it was to be delivered before {end}");
+        return Some(dead(message, route, None, DeadReason::Expired, &error));
+    }
+    let age = policy_for(message, &route.policy)
+        .deadline
+        .filter(|&longest| now.since(message.created_at) > longest);
+    if let Some(longest) = age {
+        let error = format!("it is older than {}", redeliver::duration::display(longest));
+        return Some(dead(message, route, None, DeadReason::Expired, &error));
+    }
+    let most = route
+        .policy
+        .max_attempts
+        .filter(|&most| message.attempts >= most)?;
+    let last = message
+        .last_error
+        .as_deref()
+        .unwrap_or("the relay ended before the attempt did");
+    let error = format!("all {most} attempts are used up; the last one met: {last}");
+    Some(dead(message, route, None, DeadReason::AttemptsExhausted, &error))
+}
+
+/// A dead letter, and what its lane does about it.
+pub(super) fn dead(
+    message: &Message,
+    route: &Route,
+    attempted: Option<Attempted>,
+    reason: DeadReason,
+    error: &str,
+) -> Verdict {
+    let lane = match (&message.key, route.lane) {
+        (None, _) => AfterDeath::None,
+        (Some(_), LanePolicy::Park) => AfterDeath::Park,
+        (Some(_), LanePolicy::Block | LanePolicy::Skip) => AfterDeath::Gap,
+    };
+    Verdict::Dead {
+        attempted,
+        reason,
+        error: limits::error_text(error),
+        lane,
+    }
+}
+
+/// Once a person has put a message back, its age does not count against it.
+fn expires(message: &Message) -> Option<Timestamp> {
+    message.expires_at.filter(|_| message.redrives == 0)
+}
+
+fn policy_for(message: &Message, policy: &Policy) -> Policy {
+    let mut policy = *policy;
+    policy.deadline = policy.deadline.filter(|_| message.redrives == 0);
+    policy
+}
+
+pub(super) const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Transient => "transient",
+        Class::Throttled { .. } => "throttled",
+        Class::Permanent => "permanent",
+        _ => "unknown",
+    }
+}
