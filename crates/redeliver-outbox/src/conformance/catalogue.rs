@@ -162,6 +162,7 @@ macro_rules! __conformance_catalogue {
                 s048_the_limit_of_what_is_due_holds
                 s049_a_postponed_message_comes_at_its_time
                 s053_a_redriven_message_is_due_at_once
+                s055_a_shard_that_was_read_to_its_end_is_told
             }
             lane {
                 s050_a_lane_is_read_on_from_where_it_was_let_go
@@ -171,7 +172,9 @@ macro_rules! __conformance_catalogue {
                 s079_a_parked_lane_stands_still_behind_its_head
                 s080_the_heads_delivery_sets_its_lane_free
                 s081_a_redriven_head_that_dies_again_parks_its_lane_again
+                s054_what_has_no_key_is_read_on_by_destination
                 s103_a_discarded_head_lets_its_lane_go_on
+                s104_a_lane_is_parked_and_let_go_on_again_and_again
             }
             order {
                 s060_a_late_commit_is_found
@@ -196,6 +199,7 @@ macro_rules! __conformance_catalogue {
                 s085_an_epoch_that_never_was_is_stale
                 s086_an_attempt_out_of_turn_changes_nothing
                 s087_settles_at_the_same_time_all_succeed
+                s088_a_verdict_on_a_former_life_says_nothing_of_this_one
             }
             redrive {
                 s090_a_redriven_message_is_the_same_message

@@ -5,7 +5,7 @@ use super::{
     failure::{Outcome, check, none, same},
     subject::{HOUR, Subject, act, bury, delivered, demand, ids, only, retry},
 };
-use crate::{NewMessage, state::Status, store::Settlement};
+use crate::{NewMessage, state::Status};
 
 async fn hide(subject: &Subject, table: &str) -> Outcome {
     subject
@@ -58,11 +58,7 @@ pub(super) async fn s151_a_settle_is_whole_or_not_at_all(factory: &dyn Factory) 
             _ => bury(),
         };
         let detail = subject.detail(*id).await?;
-        settlements.push(Settlement {
-            lease: worker.lease(detail.record.shard)?,
-            number: id.number(),
-            verdict,
-        });
+        settlements.push(worker.settlement(&detail.record, verdict)?);
         before.push(detail);
     }
     hide(&subject, "dead").await?;

@@ -11,19 +11,21 @@ use crate::{
     store::{AfterDeath, Demand, LaneDemand, LaneId, Verdict},
 };
 
-fn lane_demand(key: &str, from: MessageId, limit: usize) -> Demand {
+fn read_on(key: Option<&str>, from: MessageId, limit: usize) -> Demand {
     Demand {
         lanes: vec![LaneDemand {
             shard: 0,
-            lane: LaneId {
-                destination: "billing".to_owned(),
-                key: key.to_owned(),
-            },
+            destination: "billing".to_owned(),
+            key: key.map(ToOwned::to_owned),
             from: from.number(),
             limit,
         }],
         ..Demand::default()
     }
+}
+
+fn lane_demand(key: &str, from: MessageId, limit: usize) -> Demand {
+    read_on(Some(key), from, limit)
 }
 
 fn keyed(key: &str, payload: usize) -> NewMessage {
@@ -131,6 +133,34 @@ pub(super) async fn s052_a_lane_that_an_operator_let_go_on_is_told(factory: &dyn
         [next],
         "what the lane goes on with"
     );
+    Ok(())
+}
+
+pub(super) async fn s054_what_has_no_key_is_read_on_by_destination(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let mut mine = Vec::new();
+    for index in 0..5 {
+        mine.extend(subject.enqueue_some(1).await?);
+        subject.enqueue_one(keyed("lane", index)).await?;
+        subject.enqueue_one(NewMessage::to("mail").payload("{}")).await?;
+    }
+    let mut worker = subject.worker("w").await?;
+    same!(worker.read_fresh().await?.len(), 15, "messages read forward");
+    subject.settle_one(&worker, mine[3], retry(1, HOUR)).await?;
+    let found = worker.reader.read(&read_on(None, mine[1], 2)).await?;
+    same!(
+        ids(&found.lanes[0].messages),
+        mine[1..3],
+        "two without a key, from the second on"
+    );
+    check!(!found.lanes[0].complete, "there is another one");
+    let found = worker.reader.read(&read_on(None, mine[3], 2)).await?;
+    same!(
+        ids(&found.lanes[0].messages),
+        mine[4..],
+        "the rest, without what is scheduled"
+    );
+    check!(found.lanes[0].complete, "that is all");
     Ok(())
 }
 
@@ -277,5 +307,47 @@ pub(super) async fn s103_a_discarded_head_lets_its_lane_go_on(factory: &dyn Fact
         "the next owner finds no parked lane: {:?}",
         next.claimed
     );
+    Ok(())
+}
+
+pub(super) async fn s104_a_lane_is_parked_and_let_go_on_again_and_again(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let mut worker = subject.worker("w").await?;
+    let mut lane = Vec::new();
+    for index in 0..4 {
+        lane.push(subject.enqueue_one(keyed("lane", index)).await?);
+    }
+    worker.read_fresh().await?;
+    for pair in lane.windows(2) {
+        subject.settle_one(&worker, pair[0], park()).await?;
+        none!(
+            worker.read().await?.resumed,
+            "lanes that go on, when the next head has died"
+        );
+        let parked: Vec<_> = subject
+            .desk
+            .parked_lanes()
+            .await?
+            .into_iter()
+            .map(|(_, head, _)| head)
+            .collect();
+        same!(parked, [pair[0]], "the heads of parked lanes");
+        same!(
+            subject.status(pair[1]).await?,
+            Status::Parked,
+            "the status of the one behind"
+        );
+        subject.discard(&only(pair[0])).await?;
+        same!(
+            worker.read().await?.resumed.len(),
+            1,
+            "lanes that go on, when their head is given up"
+        );
+        same!(
+            subject.status(pair[1]).await?,
+            Status::Processing,
+            "the status of the one behind, then"
+        );
+    }
     Ok(())
 }

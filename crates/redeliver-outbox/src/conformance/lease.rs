@@ -217,11 +217,7 @@ pub(super) async fn s039_takeover_and_settle_at_the_same_time(factory: &dyn Fact
         subject.expire(&first.id).await?;
         let second = WorkerId(format!("b{round}"));
         subject.beat(&second).await?;
-        let settlement = [Settlement {
-            lease: first.lease(0)?,
-            number: id.number(),
-            verdict: delivered(1),
-        }];
+        let settlement = [first.settlement(&subject.record(id).await?, delivered(1))?];
         let (settled, claimed) = futures_util::future::join(
             subject.store.settle(&first.id, &settlement),
             subject.store.claim(&second, 1, WINDOW),
@@ -243,11 +239,7 @@ pub(super) async fn s039_takeover_and_settle_at_the_same_time(factory: &dyn Fact
         );
         let leases: Vec<_> = claimed.iter().map(|claimed| claimed.lease).collect();
         for message in found.fresh {
-            let settlement = Settlement {
-                lease: leases[0],
-                number: message.number(),
-                verdict: delivered(1),
-            };
+            let settlement = Settlement::of(&message, leases[0], delivered(1));
             subject.store.settle(&second, &[settlement]).await?;
         }
         subject.store.release(&second, &leases, true).await?;

@@ -42,6 +42,7 @@ fn settlement() -> Settlement {
     Settlement {
         lease: Lease { shard: 0, epoch: 1 },
         number: 1,
+        redrives: 0,
         verdict: delivered(1),
     }
 }

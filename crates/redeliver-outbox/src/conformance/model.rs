@@ -13,7 +13,7 @@ use crate::{
     DeadReason, MessageId, Payload, Timestamp,
     desk::{Edit, MessageRef, Record},
     state::{Event, Place, Refused, State, Status, apply},
-    store::{AfterDeath, Lease, Settlement, StoreErrorKind, Until, Verdict},
+    store::{AfterDeath, Lease, StoreErrorKind, Until, Verdict},
 };
 
 const MESSAGES: usize = 4;
@@ -32,6 +32,8 @@ struct Step {
     what: What,
     /// Told by an owner whose epoch has passed.
     stale: bool,
+    /// Told of the life before its last redrive.
+    former: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +53,8 @@ enum What {
 impl fmt::Debug for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stale = if self.stale { " (stale)" } else { "" };
-        write!(f, "#{} {:?}{stale}", self.message, self.what)
+        let former = if self.former { " (of a former life)" } else { "" };
+        write!(f, "#{} {:?}{stale}{former}", self.message, self.what)
     }
 }
 
@@ -79,6 +82,7 @@ fn random_step(rng: &mut Rng) -> Step {
         message: rng.usize(..MESSAGES),
         what,
         stale: rng.u8(..10) == 0,
+        former: rng.u8(..10) == 0,
     }
 }
 
@@ -157,15 +161,15 @@ impl Run {
                 )
             }
         };
-        let stale = match verdict {
-            Some(verdict) => self.settle(id, verdict, step.stale).await?,
+        let passed = match verdict {
+            Some(verdict) => self.settle(id, verdict, step).await?,
             None => {
                 self.operate(id, state, event).await?;
                 false
             }
         };
         let ended = self.subject.now().await?;
-        let expected = if stale {
+        let expected = if passed {
             Err(Refused)
         } else {
             apply(state, event, begun)
@@ -178,22 +182,28 @@ impl Run {
         Ok(())
     }
 
-    /// Whether it was told in an epoch that has passed.
-    async fn settle(&self, id: MessageId, verdict: Verdict, stale: bool) -> Outcome<bool> {
-        let shard = self.subject.record(id).await?.shard;
-        let before = self.before.iter().find(|lease| lease.shard == shard && stale);
-        let settlement = Settlement {
-            lease: before.copied().map_or_else(|| self.owner.lease(shard), Ok)?,
-            number: id.number(),
-            verdict,
-        };
+    /// Whether it was told in an epoch, or of a life, that has passed.
+    async fn settle(&self, id: MessageId, verdict: Verdict, step: Step) -> Outcome<bool> {
+        let record = self.subject.record(id).await?;
+        let before = self
+            .before
+            .iter()
+            .find(|lease| lease.shard == record.shard && step.stale);
+        let former = step.former && record.redrives > 0;
+        let mut settlement = self.owner.settlement(&record, verdict)?;
+        if let Some(before) = before {
+            settlement.lease = *before;
+        }
+        if former {
+            settlement.redrives -= 1;
+        }
         let settled = self.subject.store.settle(&self.owner.id, &[settlement]).await?;
         same!(
             settled.stale.is_empty(),
             before.is_none(),
             "whether the owner's epoch holds"
         );
-        Ok(before.is_some())
+        Ok(before.is_some() || former)
     }
 
     async fn operate(&self, id: MessageId, state: State, event: Event) -> Outcome {

@@ -289,3 +289,48 @@ pub(super) async fn s053_a_redriven_message_is_due_at_once(factory: &dyn Factory
     );
     Ok(())
 }
+
+pub(super) async fn s055_a_shard_that_was_read_to_its_end_is_told(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 4).await?;
+    let mut worker = subject.worker("w").await?;
+    let told = |mut shards: Vec<u16>| {
+        shards.sort_unstable();
+        shards
+    };
+    same!(
+        told(worker.read().await?.caught_up),
+        [0, 1, 2, 3],
+        "shards without messages, read to their ends"
+    );
+    let enqueued = subject.enqueue_some(40).await?;
+    let mut unread: BTreeMap<u16, BTreeSet<MessageId>> = BTreeMap::new();
+    for id in enqueued {
+        unread
+            .entry(subject.record(id).await?.shard)
+            .or_default()
+            .insert(id);
+    }
+    loop {
+        let found = worker.reader.read(&demand(7, 0)).await?;
+        for message in &found.fresh {
+            unread.entry(message.shard).or_default().remove(&message.id);
+        }
+        for shard in &found.caught_up {
+            let left = unread.get(shard).map_or(0, BTreeSet::len);
+            same!(
+                left,
+                0,
+                "messages left in shard {shard}, which was read to its end"
+            );
+        }
+        if !found.more {
+            break;
+        }
+    }
+    same!(
+        told(worker.read().await?.caught_up),
+        [0, 1, 2, 3],
+        "shards read to their ends"
+    );
+    Ok(())
+}

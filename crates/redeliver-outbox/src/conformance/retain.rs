@@ -11,7 +11,6 @@ use crate::{
     NewMessage,
     desk::{Filter, Page, Retention},
     limits,
-    store::Settlement,
 };
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -121,11 +120,7 @@ pub(super) async fn s131_much_is_forgotten_in_steps(factory: &dyn Factory) -> Ou
     };
     let mut settlements = Vec::new();
     for record in subject.desk.list(&Filter::default(), page, false).await? {
-        settlements.push(Settlement {
-            lease: worker.lease(record.shard)?,
-            number: record.id.number(),
-            verdict: delivered(1),
-        });
+        settlements.push(worker.settlement(&record, delivered(1))?);
     }
     for batch in settlements.chunks(limits::SETTLE_BATCH) {
         subject.store.settle(&worker.id, batch).await?;

@@ -101,12 +101,7 @@ pub(super) async fn s072_told_twice_is_written_once(factory: &dyn Factory) -> Ou
     ];
     for (verdict, status, logged) in verdicts {
         let (subject, worker, id) = one(factory).await?;
-        let shard = subject.record(id).await?.shard;
-        let settlement = [Settlement {
-            lease: worker.lease(shard)?,
-            number: id.number(),
-            verdict: verdict.clone(),
-        }];
+        let settlement = [worker.settlement(&subject.record(id).await?, verdict.clone())?];
         for time in 1..=3 {
             let settled = subject.store.settle(&worker.id, &settlement).await?;
             none!(settled.stale, "stale shards, told {time} times");
@@ -155,6 +150,15 @@ pub(super) async fn s073_an_attempt_counted_before_the_send_counts_once(factory:
     same!(detail.record.attempts, 1, "attempts after its failure");
     same!(log(&detail), [(0, 1, "transient")], "the log after its failure");
     same!(detail.record.status, Status::Failed, "the status");
+    // Told again by a settle whose answer was lost: what came of the attempt is not forgotten.
+    subject
+        .settle_one(&worker, id, Verdict::Counted { attempt: 1 })
+        .await?;
+    same!(
+        subject.detail(id).await?.attempts,
+        detail.attempts,
+        "the log, counted once more"
+    );
     Ok(())
 }
 
@@ -266,11 +270,7 @@ pub(super) async fn s083_verdicts_of_all_kinds_in_one_batch(factory: &dyn Factor
     let records = subject.desk.list(&Filter::default(), page, false).await?;
     let mut settlements = Vec::new();
     for (index, record) in records.iter().enumerate() {
-        settlements.push(Settlement {
-            lease: worker.lease(record.shard)?,
-            number: record.id.number(),
-            verdict: verdict(index).0,
-        });
+        settlements.push(worker.settlement(record, verdict(index).0)?);
     }
     let settled = subject.store.settle(&worker.id, &settlements).await?;
     none!(settled.stale, "stale shards");
@@ -289,9 +289,8 @@ pub(super) async fn s084_a_settle_of_nothing_and_of_nobody(factory: &dyn Factory
         "stale shards of no settlements"
     );
     let nobody = [Settlement {
-        lease: worker.lease(0)?,
         number: id.number() + 1000,
-        verdict: delivered(1),
+        ..worker.settlement(&subject.record(id).await?, delivered(1))?
     }];
     none!(
         subject.store.settle(&worker.id, &nobody).await?.stale,
@@ -313,8 +312,7 @@ pub(super) async fn s085_an_epoch_that_never_was_is_stale(factory: &dyn Factory)
     ] {
         let settlement = [Settlement {
             lease,
-            number: id.number(),
-            verdict: delivered(1),
+            ..worker.settlement(&subject.record(id).await?, delivered(1))?
         }];
         let settled = subject.store.settle(&worker.id, &settlement).await?;
         same!(settled.stale, [lease.shard], "stale shards of {lease:?}");
@@ -365,4 +363,32 @@ pub(super) async fn s087_settles_at_the_same_time_all_succeed(factory: &dyn Fact
     };
     same!(subject.desk.count(&sent).await?, 80, "messages sent");
     Ok(())
+}
+
+pub(super) async fn s088_a_verdict_on_a_former_life_says_nothing_of_this_one(
+    factory: &dyn Factory,
+) -> Outcome {
+    let (subject, worker, id) = one(factory).await?;
+    let first_life = subject.record(id).await?;
+    subject.settle_one(&worker, id, bury()).await?;
+    subject.redrive(&only(id)).await?;
+    let before = subject.detail(id).await?;
+    for verdict in [
+        delivered(1),
+        retry(1, HOUR),
+        bury(),
+        dead(None, DeadReason::Expired, AfterDeath::None),
+        Verdict::Counted { attempt: 1 },
+        Verdict::Postponed(Until::After(HOUR)),
+    ] {
+        let late = worker.settlement(&first_life, verdict.clone())?;
+        let settled = subject.store.settle(&worker.id, &[late]).await?;
+        none!(settled.stale, "stale shards: the worker owns them all");
+        same!(
+            subject.detail(id).await?,
+            before,
+            "the message after a late {verdict:?}"
+        );
+    }
+    subject.settle_one(&worker, id, delivered(1)).await
 }

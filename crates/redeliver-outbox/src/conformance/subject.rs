@@ -154,12 +154,8 @@ impl Subject {
     ) -> Outcome<Settled> {
         let mut settlements = Vec::new();
         for (message, verdict) in verdicts {
-            let shard = self.record(*message).await?.shard;
-            settlements.push(Settlement {
-                lease: worker.lease(shard)?,
-                number: message.number(),
-                verdict: verdict.clone(),
-            });
+            let record = self.record(*message).await?;
+            settlements.push(worker.settlement(&record, verdict.clone())?);
         }
         Ok(self.store.settle(&worker.id, &settlements).await?)
     }
@@ -217,6 +213,16 @@ impl Worker {
 
     pub(super) fn leases(&self) -> Vec<Lease> {
         self.claimed.iter().map(|claimed| claimed.lease).collect()
+    }
+
+    /// The verdict on a message as it is now.
+    pub(super) fn settlement(&self, record: &Record, verdict: Verdict) -> Outcome<Settlement> {
+        Ok(Settlement {
+            lease: self.lease(record.shard)?,
+            number: record.id.number(),
+            redrives: record.redrives,
+            verdict,
+        })
     }
 
     pub(super) async fn read(&mut self) -> Outcome<Found> {
