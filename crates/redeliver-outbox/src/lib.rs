@@ -1,5 +1,7 @@
 //! A transactional outbox and its relay.
 
+#[cfg(feature = "config")]
+pub mod config;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 pub mod desk;

@@ -100,13 +100,8 @@ impl Tracks {
         &self.lines[route].name
     }
 
-    pub(super) fn names(&self) -> String {
-        let names: Vec<&str> = self.lines.iter().map(|line| line.name.as_str()).collect();
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(|line| line.name.as_str())
     }
 
     pub(super) fn in_flight(&self) -> usize {

@@ -4,7 +4,9 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Held, LaneKey, Source, Stage, Window};
 use crate::{
-    DeadReason, Message, Timestamp, limits,
+    DeadReason, Message, Timestamp,
+    destination::unknown,
+    limits,
     relay::lane::Due,
     store::{AfterDeath, Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Settlement, Until, Verdict},
 };
@@ -127,15 +129,7 @@ impl Window {
     }
 
     fn unknown_destination(&self, message: &Message) -> Verdict {
-        let name: String = message
-            .destination
-            .chars()
-            .take(limits::DESTINATION_LIMIT)
-            .collect();
-        let error = format!(
-            "there is no destination '{name}'; the configuration has {}",
-            self.tracks.names()
-        );
+        let error = unknown(&message.destination, self.tracks.names());
         Verdict::Dead {
             attempted: None,
             reason: DeadReason::UnknownDestination,
