@@ -78,7 +78,10 @@ impl Harness for Database {
                 .query(self.names.fill(query))
                 .await
                 .map_err(harness_error)?;
-            Ok(rows.into_iter().map(|row| row.unwrap().into_iter().map(text).collect()).collect())
+            Ok(rows
+                .into_iter()
+                .map(|row| row.unwrap().into_iter().map(text).collect())
+                .collect())
         })
     }
 
@@ -127,6 +130,11 @@ impl OpenTransaction for Writer {
     }
 
     fn roll_back(mut self: Box<Self>) -> BoxFuture<'static, Result<()>> {
-        Box::pin(async move { self.connection.query_drop("ROLLBACK").await.map_err(harness_error) })
+        Box::pin(async move {
+            self.connection
+                .query_drop("ROLLBACK")
+                .await
+                .map_err(harness_error)
+        })
     }
 }
