@@ -11,7 +11,6 @@ use crate::{DeadReason, Message, Timestamp};
 
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-#[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
 mod names;
 mod open;
@@ -20,7 +19,7 @@ mod sqlite;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
-pub use open::{Opened, open};
+pub use open::{Opened, missing_file, open};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 

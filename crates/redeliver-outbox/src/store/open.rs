@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use super::{Names, Result, Store, StoreError, StoreErrorKind};
 use crate::desk::Desk;
@@ -10,6 +10,8 @@ pub struct Opened {
     pub store: Arc<dyn Store>,
     /// What an operator does.
     pub desk: Arc<dyn Desk>,
+    /// Whether it is an SQLite database with nothing in it, so that making the tables surprises nobody.
+    pub empty: bool,
 }
 
 /// Opens the database that the address names: `sqlite://…`, `postgres://…`, `mysql://…` or `mariadb://…`, as far as this build has
@@ -20,8 +22,13 @@ pub struct Opened {
 /// # Errors
 ///
 /// If the address is none of these, or the database cannot be opened.
-pub async fn open(address: &str, _names: &Names) -> Result<Opened> {
+pub async fn open(address: &str, names: &Names) -> Result<Opened> {
     let scheme = address.split(':').next().unwrap_or_default();
+    #[cfg(feature = "sqlite")]
+    if scheme == "sqlite" {
+        return open_sqlite(address, names).await;
+    }
+    let _ = names;
     let what = match scheme {
         "sqlite" | "postgres" | "postgresql" | "mysql" | "mariadb" => {
             format!("this build has no {scheme} store")
@@ -30,4 +37,25 @@ pub async fn open(address: &str, _names: &Names) -> Result<Opened> {
     };
     let next = "use sqlite://FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE";
     Err(StoreError::new(StoreErrorKind::BadInput, what).next(next))
+}
+
+#[cfg(feature = "sqlite")]
+async fn open_sqlite(address: &str, names: &Names) -> Result<Opened> {
+    let store = Arc::new(super::SqliteStore::open(address, names.clone())?);
+    let empty = store.is_empty().await?;
+    let (desk, store): (Arc<dyn Desk>, Arc<dyn Store>) = (Arc::clone(&store) as _, store);
+    Ok(Opened { store, desk, empty })
+}
+
+/// The SQLite file that the address names, if there is none yet: opening the database would make it.
+#[must_use]
+pub fn missing_file(address: &str) -> Option<PathBuf> {
+    #[cfg(feature = "sqlite")]
+    let file = super::SqliteStore::file_of(address);
+    #[cfg(not(feature = "sqlite"))]
+    let file: Option<PathBuf> = {
+        let _ = address;
+        None
+    };
+    file.filter(|file| !file.exists())
 }
