@@ -8,7 +8,7 @@ use redeliver::{Moment, clock};
 use super::{Engine, Event};
 use crate::{
     Message,
-    destination::{Delivery, Outcome, Route, examine},
+    destination::{Delivery, Outcome, Route, fits},
     relay::{
         verdict::{self, Ended},
         window::Turn,
@@ -52,7 +52,7 @@ impl Engine {
         if let Some(refused) = verdict::refuse(message, route, self.database_now(now)) {
             return Some(refused);
         }
-        if let Err((reason, error)) = examine(message, Some(route)) {
+        if let Err((reason, error)) = fits(message, route) {
             return Some(verdict::dead(message, route, None, reason, &error));
         }
         turn.count_first.then(|| Verdict::Counted {
