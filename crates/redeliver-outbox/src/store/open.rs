@@ -47,7 +47,7 @@ async fn open_sqlite(address: &str, names: &Names) -> Result<Opened> {
     Ok(Opened { store, desk, empty })
 }
 
-/// The SQLite file that the address names, if there is none yet: opening the database would make it.
+/// The SQLite file that the address names, if there is none yet and opening the database would make it.
 #[must_use]
 pub fn missing_file(address: &str) -> Option<PathBuf> {
     #[cfg(feature = "sqlite")]
@@ -57,5 +57,9 @@ pub fn missing_file(address: &str) -> Option<PathBuf> {
         let _ = address;
         None
     };
-    file.filter(|file| !file.exists())
+    let folder_is_there = |file: &PathBuf| match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.is_dir(),
+        _ => true,
+    };
+    file.filter(|file| !file.exists() && folder_is_there(file))
 }
