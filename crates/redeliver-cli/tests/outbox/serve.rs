@@ -19,6 +19,10 @@ fn everything_arrives_at_a_server_that_fails_three_times_in_ten() {
         .done();
     let events = served.json();
     assert_eq!(events[0]["event"], "started");
+    assert!(
+        !served.out.contains("retry_attempt"),
+        "nobody asked for each attempt"
+    );
     assert_eq!(events[0]["destinations"], serde_json::json!(["api"]));
     let end = events.last().unwrap();
     assert_eq!(
@@ -46,6 +50,29 @@ fn everything_arrives_at_a_server_that_fails_three_times_in_ten() {
     assert_eq!(attempts.len() as u64 + 1, shown["attempts"].as_u64().unwrap());
     assert_eq!(attempts[0]["class"], "throttled");
     assert!(attempts[0]["error"].as_str().unwrap().contains("503"), "{shown}");
+}
+
+#[test]
+fn what_fails_is_told() {
+    let (folder, lab) = (Folder::new(), Lab::start());
+    lab.configure(&folder, "/status/404");
+    folder.run(&["send", "--to", "api", "--payload", "1"]).done();
+    let told = folder.serve().err;
+    assert!(told.contains(" api: quarantined as permanent: 404 "), "{told}");
+    lab.configure(&folder, "/flaky/1?retry_after=0");
+    folder.run(&["send", "--to", "api", "--payload", "2"]).done();
+    let told = folder
+        .run(&["serve", "--until-empty", "--for", "2m", "-v"])
+        .done()
+        .err;
+    assert!(told.contains(" api: attempt 1 of 20 failed: 503 "), "{told}");
+    folder.run(&["dead", "redrive", "1"]).done();
+    lab.configure(&folder, "/flaky/1?retry_after=0&key=2");
+    let served = folder
+        .run(&["serve", "--until-empty", "--for", "2m", "-v", "--json"])
+        .done();
+    let ended = served.json().pop().unwrap();
+    assert_eq!((&ended["delivered"], &ended["dead"]), (&1.into(), &0.into()));
 }
 
 #[test]

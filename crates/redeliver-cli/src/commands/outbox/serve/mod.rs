@@ -46,6 +46,9 @@ pub(crate) struct ServeArgs {
     /// Stop after this time
     #[arg(long = "for", value_name = "DURATION", value_parser = parse_limit)]
     run_for: Option<Duration>,
+    /// Tell each attempt that fails
+    #[arg(short, long)]
+    verbose: bool,
     /// One JSON object a line: what happens, and the figures
     #[arg(long)]
     json: bool,
@@ -63,7 +66,7 @@ enum Stop {
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let told = told_to_end().context("cannot listen for signals")?;
-    let telling = Telling::install(args.json);
+    let telling = Telling::install(args.json, args.verbose);
     let outbox = args.database.open_or_make().await?;
     greet(telling, &outbox.settings);
     look_first(telling, &outbox).await?;

@@ -1,6 +1,9 @@
 //! What a relay says while it runs: to a person, or in JSON lines.
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    time::Duration,
+};
 
 use redeliver_outbox::relay::Finished;
 use serde_json::{Map, Value, json};
@@ -19,16 +22,22 @@ use crate::{output, readable};
 
 /// The target of the destination `log`.
 const MESSAGES: &str = "redeliver::log";
+/// The name of an event: an attempt that failed, and is made again.
+const RETRY: &str = "retry_attempt";
+/// The name of an event: a message that is made again no more.
+const DEAD: &str = "dead_lettered";
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Telling {
     as_json: bool,
+    /// Whether each attempt that fails is told.
+    verbose: bool,
 }
 
 impl Telling {
     /// From now on the library's events are told as well: messages to `log` on standard output, trouble on standard error.
-    pub(super) fn install(as_json: bool) -> Self {
-        let telling = Self { as_json };
+    pub(super) fn install(as_json: bool, verbose: bool) -> Self {
+        let telling = Self { as_json, verbose };
         let ours = filter::Targets::new().with_target("redeliver", Level::INFO);
         let layer = telling.with_filter(ours);
         let _ = tracing_subscriber::registry().with(layer).try_init();
@@ -80,26 +89,27 @@ fn note(words: &str) {
 
 impl<S: Subscriber> Layer<S> for Telling {
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let kind = match (metadata.target(), metadata.name()) {
+            (MESSAGES, _) => "message",
+            (_, RETRY) if !self.verbose => return,
+            (_, name @ (RETRY | DEAD)) => name,
+            _ => "log",
+        };
         let mut said = Said::default();
         event.record(&mut said);
-        let metadata = event.metadata();
         if self.as_json {
-            let kind = match metadata.target() {
-                MESSAGES => "message",
-                _ => "log",
-            };
-            said.fields.insert("event".to_owned(), kind.into());
-            if kind == "log" {
-                said.fields
-                    .insert("level".to_owned(), metadata.level().as_str().into());
-                said.fields.insert("what".to_owned(), said.message.into());
+            output::json(&said.form(kind, *metadata.level()));
+            return;
+        }
+        match kind {
+            "message" => {
+                output::progress_done();
+                output::line(&said.as_message());
             }
-            output::json(&said.fields);
-        } else if metadata.target() == MESSAGES {
-            output::progress_done();
-            output::line(&said.as_message());
-        } else {
-            note(&said.words(*metadata.level()));
+            RETRY => note(&said.as_retry()),
+            DEAD => note(&said.as_dead()),
+            _ => note(&said.words(*metadata.level())),
         }
     }
 }
@@ -112,14 +122,59 @@ struct Said {
 }
 
 impl Said {
+    fn text(&self, name: &str) -> String {
+        match self.fields.get(name) {
+            Some(Value::String(text)) => readable::line(text, 500),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        }
+    }
+
+    fn form(mut self, kind: &str, level: Level) -> Map<String, Value> {
+        self.fields.insert("event".to_owned(), kind.into());
+        if kind == "log" {
+            self.fields.insert("level".to_owned(), level.as_str().into());
+            self.fields.insert("what".to_owned(), self.message.into());
+        }
+        self.fields
+    }
+
+    fn as_retry(&self) -> String {
+        let text = |name| self.text(name);
+        let of = match self.fields.contains_key("max") {
+            true => format!(" of {}", text("max")),
+            false => String::new(),
+        };
+        let wait = self.fields.get("delay_ms").and_then(Value::as_u64).unwrap_or(0);
+        let wait = readable::duration(Duration::from_millis(wait));
+        let (id, to, attempt, error) = (
+            text("message_id"),
+            text("destination"),
+            text("attempt"),
+            text("error_message"),
+        );
+        format!("{id} {to}: attempt {attempt}{of} failed: {error}; again in {wait}")
+    }
+
+    fn as_dead(&self) -> String {
+        let text = |name| self.text(name);
+        let (id, to, reason, error) = (
+            text("message_id"),
+            text("destination"),
+            text("reason"),
+            text("error_message"),
+        );
+        format!("{id} {to}: quarantined as {reason}: {error}")
+    }
+
     /// A message that the destination `log` shows.
     fn as_message(&self) -> String {
-        let text = |name: &str| self.fields.get(name).and_then(Value::as_str).unwrap_or_default();
-        let mut line = format!("{} {}", text("id"), readable::line(text("destination"), 80));
-        if let Some(key) = self.fields.get("key").and_then(Value::as_str) {
-            let _ = write!(line, " {}", readable::line(key, 80));
+        let text = |name: &str| self.text(name);
+        let mut line = format!("{} {}", text("id"), text("destination"));
+        if self.fields.contains_key("key") {
+            let _ = write!(line, " {}", text("key"));
         }
-        let _ = write!(line, " {}", readable::line(text("payload"), 500));
+        let _ = write!(line, " {}", text("payload"));
         line
     }
 
