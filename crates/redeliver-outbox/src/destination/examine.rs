@@ -14,7 +14,11 @@ pub type Refusal = (DeadReason, String);
 /// If it cannot: no destination has its name, or [`fits`] refuses it.
 pub fn examine<'r>(message: &Message, routes: &'r Routes) -> Result<&'r Route, Refusal> {
     let Some(route) = routes.get(&message.destination) else {
-        return Err((DeadReason::UnknownDestination, unknown(message, routes)));
+        let names = routes.iter().map(|(name, _)| name);
+        return Err((
+            DeadReason::UnknownDestination,
+            unknown(&message.destination, names),
+        ));
     };
     fits(message, route)?;
     Ok(route)
@@ -55,10 +59,11 @@ pub fn fits(message: &Message, route: &Route) -> Result<(), Refusal> {
 /// How many names of destinations are shown.
 const NAMES_SHOWN: usize = 10;
 
-fn unknown(message: &Message, routes: &Routes) -> String {
-    let name: String = message.destination.chars().take(64).collect();
-    let names: Vec<&str> = routes.iter().map(|(name, _)| name).take(NAMES_SHOWN).collect();
-    let more = routes.iter().count() - names.len();
+pub(crate) fn unknown<'a>(destination: &str, names: impl Iterator<Item = &'a str>) -> String {
+    let name: String = destination.chars().take(64).collect();
+    let mut names: Vec<&str> = names.collect();
+    let more = names.len().saturating_sub(NAMES_SHOWN);
+    names.truncate(NAMES_SHOWN);
     let known = match (names.is_empty(), more) {
         (true, _) => "none is configured".to_owned(),
         (false, 0) => format!("known are {}", names.join(", ")),

@@ -17,6 +17,7 @@ mod route;
 #[cfg(feature = "schema")]
 mod schema;
 
+pub(crate) use examine::unknown;
 pub use examine::{Refusal, examine, fits};
 pub use handler::{Handler, IntoOutcome, OwnedDelivery};
 #[cfg(feature = "http")]

@@ -12,10 +12,15 @@ use crate::{DeadReason, Message, Timestamp};
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod filter;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod names;
 mod open;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+
+#[cfg(feature = "mysql")]
+pub use mysql::MySqlStore;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
@@ -164,6 +169,9 @@ pub struct Found {
     pub fresh: Vec<Message>,
     /// Messages whose time has come, the longest due first.
     pub due: Vec<Message>,
+    /// Shards whose never-scheduled messages were read to the end: a limit has cut nothing off. Until a shard has been here once, a
+    /// due message may have predecessors in its lane that the reader has not come to.
+    pub caught_up: Vec<u16>,
     /// Parked lanes that an operator has let go on.
     pub resumed: Vec<(u16, LaneId)>,
     /// Whether a limit was met: there is more to read at once.
@@ -188,8 +196,23 @@ pub struct Settlement {
     pub lease: Lease,
     /// The message's number.
     pub number: i64,
+    /// How often the message had been redriven: a verdict on its life before says nothing of this one.
+    pub redrives: u32,
     /// What to write.
     pub verdict: Verdict,
+}
+
+impl Settlement {
+    /// The verdict on a message that was read under this lease.
+    #[must_use]
+    pub const fn of(message: &Message, lease: Lease, verdict: Verdict) -> Self {
+        Self {
+            lease,
+            number: message.number(),
+            redrives: message.redrives,
+            verdict,
+        }
+    }
 }
 
 /// What became of a message.

@@ -14,37 +14,50 @@ pub struct Opened {
     pub empty: bool,
 }
 
+impl Opened {
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    fn both<S: Store + Desk + Clone + 'static>(store: S) -> Self {
+        Self {
+            store: Arc::new(store.clone()),
+            desk: Arc::new(store),
+            empty: false,
+        }
+    }
+}
+
 /// Opens the database that the address names: `sqlite://…`, `postgres://…`, `mysql://…` or `mariadb://…`, as far as this build has
 /// them.
 ///
-/// Nothing is created or changed in it but an SQLite file that is not there yet. Servers are only connected to when they are asked.
+/// Nothing is created or changed in it but an SQLite file that is not there yet.
 ///
 /// # Errors
 ///
 /// If the address is none of these, or the database cannot be opened.
 pub async fn open(address: &str, names: &Names) -> Result<Opened> {
     let scheme = address.split(':').next().unwrap_or_default();
-    #[cfg(feature = "sqlite")]
-    if scheme == "sqlite" {
-        return open_sqlite(address, names).await;
+    match scheme {
+        #[cfg(feature = "sqlite")]
+        "sqlite" => {
+            let store = super::SqliteStore::open(address, names.clone())?;
+            let empty = store.is_empty().await?;
+            Ok(Opened {
+                empty,
+                ..Opened::both(store)
+            })
+        }
+        _ => Err(unknown(scheme, names)),
     }
-    let _ = names;
+}
+
+fn unknown(scheme: &str, _: &Names) -> StoreError {
     let what = match scheme {
         "sqlite" | "postgres" | "postgresql" | "mysql" | "mariadb" => {
-            format!("this build has no {scheme} store")
+            format!("this build of redeliver has no {scheme} store")
         }
         _ => "the database's address names no database that is known".to_owned(),
     };
     let next = "use sqlite://FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE";
-    Err(StoreError::new(StoreErrorKind::BadInput, what).next(next))
-}
-
-#[cfg(feature = "sqlite")]
-async fn open_sqlite(address: &str, names: &Names) -> Result<Opened> {
-    let store = Arc::new(super::SqliteStore::open(address, names.clone())?);
-    let empty = store.is_empty().await?;
-    let (desk, store): (Arc<dyn Desk>, Arc<dyn Store>) = (Arc::clone(&store) as _, store);
-    Ok(Opened { store, desk, empty })
+    StoreError::new(StoreErrorKind::BadInput, what).next(next)
 }
 
 /// The SQLite file that the address names, if there is none yet and opening the database would make it.

@@ -121,9 +121,13 @@ impl Bench {
         number: i64,
         verdict: Verdict,
     ) -> Vec<u16> {
+        let redrives = self.number(&format!(
+            "SELECT COALESCE((SELECT redrives FROM redeliver_outbox WHERE number = {number}), 0)"
+        ));
         let settlement = Settlement {
             lease,
             number,
+            redrives: u32::try_from(redrives).unwrap(),
             verdict,
         };
         self.store.settle(worker, &[settlement]).await.unwrap().stale

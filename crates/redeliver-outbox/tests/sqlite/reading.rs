@@ -126,11 +126,7 @@ async fn a_file_is_read_while_it_is_written() {
         let settlements: Vec<Settlement> = found
             .fresh
             .iter()
-            .map(|message| Settlement {
-                lease,
-                number: message.number(),
-                verdict: Verdict::Delivered(attempted(1, "", "")),
-            })
+            .map(|message| Settlement::of(message, lease, Verdict::Delivered(attempted(1, "", ""))))
             .collect();
         assert!(
             store

@@ -66,6 +66,7 @@ async fn settling_twice_is_settling_once() {
         .map(|(at, verdict)| Settlement {
             lease,
             number: bench.insert("d", Some(&format!("k{at}"))),
+            redrives: 0,
             verdict,
         })
         .collect();

@@ -28,14 +28,9 @@ impl Engine {
             && let Some(turn) = self.window.next()
         {
             match self.before_send(&turn, now) {
-                Some(verdict) => self.settling.push(
-                    Settlement {
-                        lease: turn.lease,
-                        number: turn.message.number(),
-                        verdict,
-                    },
-                    now,
-                ),
+                Some(verdict) => self
+                    .settling
+                    .push(Settlement::of(&turn.message, turn.lease, verdict), now),
                 None => self.send(turn),
             }
         }
@@ -135,14 +130,7 @@ impl Engine {
             (self.relay.config.entropy)(),
         );
         self.tell(message, &self.routes[route], &verdict);
-        self.settling.push(
-            Settlement {
-                lease,
-                number: message.number(),
-                verdict,
-            },
-            now,
-        );
+        self.settling.push(Settlement::of(message, lease, verdict), now);
     }
 
     fn tell(&self, message: &Message, route: &Route, verdict: &Verdict) {
