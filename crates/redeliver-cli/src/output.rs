@@ -72,8 +72,13 @@ pub(crate) fn json_item(value: &impl Serialize) -> bool {
     })
 }
 
-/// An error with its causes, in one line. What a database's driver said is not shown: it may tell more than the reader should see.
+/// An error with its causes, in one line.
 pub(crate) fn error(error: &anyhow::Error) {
+    note(&format!("error: {}", causes(error)));
+}
+
+/// An error and what led to it. What a database's driver said is not shown: it may tell more than the reader should see.
+pub(crate) fn causes(error: &anyhow::Error) -> String {
     let mut causes = Vec::new();
     for cause in error.chain() {
         causes.push(cause.to_string());
@@ -81,7 +86,7 @@ pub(crate) fn error(error: &anyhow::Error) {
             break;
         }
     }
-    note(&format!("error: {}", causes.join(": ")));
+    causes.join(": ")
 }
 
 /// What the person in front of the terminal answers; none if there is nobody to ask.

@@ -60,6 +60,22 @@ fn statements_are_printed_without_making_anything() {
 }
 
 #[test]
+fn what_is_printed_can_be_run_by_hand() {
+    let folder = Folder::new();
+    let [up, down] = [&["migrate", "--print"][..], &["migrate", "--print", "--down"]]
+        .map(|arguments| folder.run(arguments).done().out);
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    database.execute_batch(&up).unwrap();
+    assert!(folder.run(&["migrate"]).done().out.ends_with(" already\n"));
+    folder.run(&["send", "--to", "log", "--payload", "1"]).done();
+    folder.serve();
+    database.execute_batch(&down).unwrap();
+    let tables = "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'redeliver%'";
+    let left: i64 = database.query_row(tables, [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+}
+
+#[test]
 fn the_address_comes_from_the_flag_the_environment_or_the_configuration() {
     let folder = Folder::new();
     folder.write("redeliver.toml", "database = \"sqlite://from-file.db\"\n");

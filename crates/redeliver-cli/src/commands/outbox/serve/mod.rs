@@ -56,6 +56,9 @@ pub(crate) struct ServeArgs {
     database: DatabaseFlags,
 }
 
+/// How soon a server that is not there is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
+
 /// Why a relay stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
@@ -65,9 +68,12 @@ enum Stop {
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
-    let told = told_to_end().context("cannot listen for signals")?;
+    let mut told = pin!(told_to_end().context("cannot listen for signals")?);
     let telling = Telling::install(args.json, args.verbose);
-    let outbox = args.database.open_or_make().await?;
+    let outbox = tokio::select! {
+        outbox = opened(&args.database, telling) => outbox?,
+        () = &mut told => return Ok(Exit::Done),
+    };
     greet(telling, &outbox.settings);
     look_first(telling, &outbox).await?;
     let relays = Relays::start(&outbox);
@@ -86,6 +92,23 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         (true, Stop::TimeUp) if args.until_empty => Exit::TimeUp,
         (true, _) => Exit::Done,
     })
+}
+
+/// The outbox, once its server is there.
+async fn opened(database: &DatabaseFlags, telling: Telling) -> anyhow::Result<Outbox> {
+    let mut waited = false;
+    loop {
+        let error = match database.open_or_make().await {
+            Ok(outbox) => return Ok(outbox),
+            Err(error) if Exit::of(&error) == Exit::Unreachable => error,
+            Err(error) => return Err(error),
+        };
+        if !waited {
+            telling.waits(&output::causes(&error));
+        }
+        waited = true;
+        clock::sleep(AGAIN).await;
+    }
 }
 
 async fn until(
@@ -156,8 +179,7 @@ async fn look_first(telling: Telling, outbox: &Outbox) -> anyhow::Result<()> {
             Err(outbox.named(error.into()))
         }
         _ => {
-            let words = format!("{}: {error}; the relay waits until then", outbox.address());
-            telling.note(&words, &json!({ "event": "waiting", "error": error.to_string() }));
+            telling.waits(&format!("{}: {error}", outbox.address()));
             Ok(())
         }
     }

@@ -51,6 +51,14 @@ impl Telling {
         }
     }
 
+    /// That something has to be mended first.
+    pub(super) fn waits(self, error: &str) {
+        self.note(
+            &format!("{error}; the relay waits until then"),
+            &json!({ "event": "waiting", "error": error }),
+        );
+    }
+
     pub(super) fn figures(self, sum: &Sum, rate: f64) {
         match self.as_json {
             true => output::json(&sum.form("figures", &json!({ "delivered_per_second": rate }))),
