@@ -19,10 +19,9 @@ mod open;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
-
-pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
 pub use open::{Opened, missing_file, open};
 #[cfg(feature = "sqlite")]

@@ -45,6 +45,14 @@ pub async fn open(address: &str, names: &Names) -> Result<Opened> {
                 ..Opened::both(store)
             })
         }
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => {
+            // One protocol, two names.
+            let address = address.replacen("mariadb:", "mysql:", 1);
+            super::MySqlStore::connect(&address, names.clone())
+                .await
+                .map(Opened::both)
+        }
         _ => Err(unknown(scheme, names)),
     }
 }
