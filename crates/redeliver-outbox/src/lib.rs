@@ -2,9 +2,12 @@
 
 #[cfg(feature = "config")]
 pub mod config;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod desk;
 pub mod destination;
-mod enqueue;
+pub mod enqueue;
+pub mod inbox;
 pub mod limits;
 mod message;
 mod reason;
@@ -13,7 +16,8 @@ pub mod state;
 pub mod store;
 mod timestamp;
 
-pub use enqueue::{InvalidMessage, NewMessage};
+pub use enqueue::{EnqueueError, Enqueued, InvalidMessage, NewMessage, Outbox};
+pub use inbox::{Inbox, Seen};
 pub use message::{Message, MessageId, NoMessageId, Payload};
 pub use reason::{DeadReason, NoReason};
 pub use timestamp::{Timestamp, millis_up};
