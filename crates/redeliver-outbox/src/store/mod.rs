@@ -25,7 +25,7 @@ pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
 pub use names::Names;
-pub use open::{Opened, open};
+pub use open::{Opened, missing_file, open};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
