@@ -15,10 +15,14 @@ mod error;
 mod filter;
 mod names;
 mod open;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
 pub use open::{Opened, open};
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
 
 /// The result of asking a store.
 pub type Result<T> = std::result::Result<T, StoreError>;

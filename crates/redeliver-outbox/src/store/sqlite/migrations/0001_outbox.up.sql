@@ -21,8 +21,8 @@ CREATE TABLE redeliver_outbox (
     last_wait_ms    INTEGER NOT NULL DEFAULT 0,
     CHECK ((payload IS NULL) <> (payload_binary IS NULL)),
     CHECK (attempts = 0 OR last_attempt_at IS NOT NULL)
-);
--- Empty while everything succeeds at the first attempt.
+) STRICT; -- a producer that writes a text where a number belongs hears of it at once
+{index_of_shards}-- Empty while everything succeeds at the first attempt.
 CREATE INDEX local_redeliver_outbox_due ON redeliver_outbox (next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
 CREATE TABLE redeliver_dead (
@@ -140,3 +140,6 @@ CREATE TABLE redeliver_inbox (
     PRIMARY KEY (consumer, message_id)
 ) WITHOUT ROWID;
 CREATE INDEX local_redeliver_inbox_received ON redeliver_inbox (received_at);
+
+WITH RECURSIVE counted (shard) AS (SELECT 0 UNION ALL SELECT shard + 1 FROM counted WHERE shard + 1 < {shards})
+INSERT INTO redeliver_shards (shard) SELECT shard FROM counted;

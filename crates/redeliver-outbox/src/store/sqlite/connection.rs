@@ -1,0 +1,215 @@
+use std::{
+    path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rusqlite::{CachedStatement, Connection, MAIN_DB, OpenFlags, Transaction};
+
+use super::error::{Failure, interpret};
+use crate::{
+    Timestamp,
+    store::{Names, Result, StoreError, StoreErrorKind},
+};
+
+/// How long a connection waits for another one's transaction.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// More than there are statements, so that each is prepared once a connection.
+const STATEMENTS: usize = 128;
+
+/// What a transaction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Looking only: one snapshot, beside any writer.
+    Read,
+    /// Writing: the lock is taken at the beginning, because a snapshot that began as a reader's cannot always become a writer's.
+    Write,
+    /// Making or changing the tables, whatever version they have.
+    Schema,
+}
+
+/// The open connections to one database.
+#[derive(Debug)]
+pub(super) struct Database {
+    write: Mutex<Connection>,
+    /// None in memory, where a second connection would be another database.
+    read: Option<Mutex<Connection>>,
+}
+
+impl Database {
+    pub(super) fn in_memory() -> Result<Self> {
+        let connection = Connection::open_in_memory().map_err(interpret)?;
+        prepare(&connection).map_err(interpret)?;
+        Ok(Self {
+            write: Mutex::new(connection),
+            read: None,
+        })
+    }
+
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        check(path)?;
+        let write = connect(path)?;
+        if write.is_readonly(MAIN_DB).map_err(interpret)? {
+            let what = format!("the file {} cannot be written to", path.display());
+            return Err(StoreError::new(StoreErrorKind::ReadOnly, what)
+                .next("let this user write to it and to its folder"));
+        }
+        let read = connect(path)?;
+        read.pragma_update(None, "query_only", true).map_err(interpret)?;
+        Ok(Self {
+            write: Mutex::new(write),
+            read: Some(Mutex::new(read)),
+        })
+    }
+
+    /// Whether statements run where they are awaited, instead of on a thread that may block.
+    pub(super) const fn inline(&self) -> bool {
+        self.read.is_none()
+    }
+
+    /// A panic in the middle of a transaction has rolled it back: the connection is as good as before.
+    pub(super) fn connection(&self, purpose: Purpose) -> MutexGuard<'_, Connection> {
+        let connection = match &self.read {
+            Some(read) if purpose == Purpose::Read => read,
+            _ => &self.write,
+        };
+        connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn connect(path: &Path) -> Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let opened = Connection::open_with_flags(path, flags).and_then(|connection| {
+        prepare(&connection)?;
+        Ok(connection)
+    });
+    opened.map_err(|error| {
+        let error = interpret(error);
+        let (kind, next) = (error.kind(), error.next_step().to_owned());
+        let what = format!("{error}").replace(&format!("; {next}"), "");
+        StoreError::new(kind, format!("{what}: {}", path.display()))
+            .next(next)
+            .caused_by(error)
+    })
+}
+
+fn prepare(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "foreign_keys", false)
+}
+
+/// What SQLite would only call "unable to open".
+fn check(path: &Path) -> Result<()> {
+    let refuse =
+        |what: String, next: &'static str| Err(StoreError::new(StoreErrorKind::BadInput, what).next(next));
+    if path.is_dir() {
+        let what = format!("{} is a folder, and the database is a file", path.display());
+        return refuse(what, "add the name of a file");
+    }
+    match path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) if !folder.is_dir() => {
+            let what = format!("there is no folder {}", folder.display());
+            refuse(what, "create it, or name another one")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where a URL says that the database is; none for one in memory.
+pub(super) fn path_of(url: &str) -> Result<Option<PathBuf>> {
+    let refuse = |what: String| {
+        let next = "use sqlite://path/to/file, sqlite:file or sqlite::memory:";
+        Err(StoreError::new(StoreErrorKind::BadInput, what).next(next))
+    };
+    let Some(rest) = url.strip_prefix("sqlite:") else {
+        // The URL of a server holds a password: none of it is shown but its scheme.
+        let scheme: String = url
+            .split_once(':')
+            .map_or("", |(scheme, _)| scheme)
+            .chars()
+            .take(20)
+            .collect();
+        return refuse(format!(
+            "a URL that begins with {scheme:?} names no SQLite database"
+        ));
+    };
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    match path {
+        ":memory:" => Ok(None),
+        "" => refuse("the URL names no file".to_owned()),
+        path if path.contains(['?', '#', '\0']) => refuse(format!(
+            "the URL of the SQLite database holds more than a path: {path:?}"
+        )),
+        path => Ok(Some(PathBuf::from(path))),
+    }
+}
+
+/// A transaction in which a piece of work is done, and all that it needs to know.
+pub(super) struct Session<'a> {
+    pub(super) transaction: Transaction<'a>,
+    pub(super) names: &'a Names,
+    pub(super) now: Timestamp,
+}
+
+/// What a piece of work ends with.
+pub(super) type Done<T> = std::result::Result<T, Failure>;
+
+impl Session<'_> {
+    /// The statement with its names filled in, prepared once a connection.
+    pub(super) fn prepare(&self, statement: &str) -> rusqlite::Result<CachedStatement<'_>> {
+        self.transaction.prepare_cached(&self.names.fill(statement))
+    }
+
+    /// Runs it and returns how many rows it changed.
+    pub(super) fn execute(&self, statement: &str, values: impl rusqlite::Params) -> rusqlite::Result<usize> {
+        self.prepare(statement)?.execute(values)
+    }
+
+    /// All rows of it.
+    pub(super) fn rows<T>(
+        &self,
+        statement: &str,
+        values: impl rusqlite::Params,
+        read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<Vec<T>> {
+        self.prepare(statement)?.query_map(values, read)?.collect()
+    }
+
+    /// Its one row.
+    pub(super) fn row<T>(
+        &self,
+        statement: &str,
+        values: impl rusqlite::Params,
+        read: impl FnOnce(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.prepare(statement)?.query_row(values, read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_understood_or_refused_without_their_secrets() {
+        let path = |url| path_of(url).unwrap();
+        assert_eq!(path("sqlite::memory:"), None);
+        assert_eq!(path("sqlite://:memory:"), None);
+        assert_eq!(path("sqlite:///var/x.db"), Some(PathBuf::from("/var/x.db")));
+        assert_eq!(path("sqlite://data/x.db"), Some(PathBuf::from("data/x.db")));
+        assert_eq!(path("sqlite:x.db"), Some(PathBuf::from("x.db")));
+        for url in ["sqlite:", "sqlite://", "x.db", "sqlite:x.db?mode=ro"] {
+            assert_eq!(
+                path_of(url).unwrap_err().kind(),
+                StoreErrorKind::BadInput,
+                "{url}"
+            );
+        }
+        let error = path_of("postgres://me:secret@host/db").unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("secret"));
+    }
+}

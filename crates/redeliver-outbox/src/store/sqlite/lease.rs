@@ -1,0 +1,127 @@
+//! Who lives, and whose the shards are.
+
+use std::time::Duration;
+
+use super::{
+    connection::{Done, Session},
+    row,
+};
+use crate::{
+    Timestamp, millis_up,
+    store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId},
+};
+
+/// How long a worker that has gone, and that owns nothing, is still shown to operators.
+const FORGET_WORKERS: Duration = Duration::from_secs(3600);
+
+pub(super) fn beat(session: &Session<'_>, beat: &Beat) -> Done<Membership> {
+    let now = session.now.as_millis();
+    let lease_until = session.now.plus(beat.lease).as_millis();
+    let worker = &beat.worker.0;
+    session.execute(
+        include_str!("sql/beat.sql"),
+        (worker, now, lease_until, beat.in_flight),
+    )?;
+    let long_ago = now.saturating_sub(millis_up(FORGET_WORKERS));
+    session.execute(include_str!("sql/forget_workers.sql"), [long_ago])?;
+    let owned = session.rows(include_str!("sql/owned.sql"), [worker], |row| {
+        Ok(Lease {
+            shard: row.get(0)?,
+            epoch: row.get(1)?,
+        })
+    })?;
+    let membership = session.row(include_str!("sql/membership.sql"), (worker, now), |row| {
+        let next_expiry: Option<i64> = row.get(3)?;
+        Ok(Membership {
+            now: session.now,
+            workers: row::count(row, 0)?,
+            shards: row::count(row, 1)?,
+            owned,
+            claimable: row::count(row, 2)?,
+            // A lease holds through its last millisecond.
+            next_expiry: next_expiry
+                .map(|end| Timestamp::from_millis(end.saturating_add(1)).since(session.now)),
+        })
+    })?;
+    Ok(membership)
+}
+
+pub(super) fn claim(
+    session: &Session<'_>,
+    worker: &WorkerId,
+    at_most: usize,
+    window: u32,
+) -> Done<Vec<Claimed>> {
+    let now = session.now.as_millis();
+    let free = session.rows(
+        include_str!("sql/claimable.sql"),
+        (&worker.0, now, row::limit(at_most)),
+        |row| {
+            let left = if row.get(2)? {
+                Left::Clean
+            } else {
+                Left::Crashed { window: row.get(3)? }
+            };
+            let epoch: i64 = row.get(1)?;
+            let lease = Lease {
+                shard: row.get(0)?,
+                epoch: epoch + 1,
+            };
+            Ok((lease, left, row.get(4)?))
+        },
+    )?;
+    let mut claimed = Vec::with_capacity(free.len());
+    for (lease, left, highest) in free {
+        session.execute(
+            include_str!("sql/claim.sql"),
+            (lease.shard, &worker.0, lease.epoch, window, now),
+        )?;
+        claimed.push(Claimed {
+            lease,
+            left,
+            highest,
+            scheduled: scheduled(session, lease.shard)?,
+            parked: parked(session, lease.shard)?,
+        });
+    }
+    Ok(claimed)
+}
+
+fn scheduled(session: &Session<'_>, shard: u16) -> rusqlite::Result<Vec<Scheduled>> {
+    session.rows(include_str!("sql/scheduled.sql"), [shard], |row| {
+        Ok(Scheduled {
+            number: row.get(0)?,
+            lane: LaneId {
+                destination: row::text(row, 1)?,
+                key: row::text(row, 2)?,
+            },
+        })
+    })
+}
+
+fn parked(session: &Session<'_>, shard: u16) -> rusqlite::Result<Vec<ParkedLane>> {
+    session.rows(include_str!("sql/parked.sql"), [shard], |row| {
+        Ok(ParkedLane {
+            lane: LaneId {
+                destination: row::text(row, 0)?,
+                key: row::text(row, 1)?,
+            },
+            head: row.get(2)?,
+        })
+    })
+}
+
+pub(super) fn release(session: &Session<'_>, worker: &WorkerId, leases: &[Lease], clean: bool) -> Done<()> {
+    for lease in leases {
+        session.execute(
+            include_str!("sql/release.sql"),
+            (lease.shard, &worker.0, lease.epoch, clean),
+        )?;
+    }
+    Ok(())
+}
+
+pub(super) fn leave(session: &Session<'_>, worker: &WorkerId) -> Done<()> {
+    session.execute(include_str!("sql/leave.sql"), [&worker.0])?;
+    Ok(())
+}

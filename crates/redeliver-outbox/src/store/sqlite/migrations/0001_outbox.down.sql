@@ -1,0 +1,10 @@
+DROP TABLE redeliver_inbox;
+DROP TABLE redeliver_audit;
+DROP TABLE redeliver_deduplication;
+DROP TABLE redeliver_lanes;
+DROP TABLE redeliver_workers;
+DROP TABLE redeliver_shards;
+DROP TABLE redeliver_attempts;
+DROP TABLE redeliver_sent;
+DROP TABLE redeliver_dead;
+DROP TABLE redeliver_outbox;

@@ -1,0 +1,185 @@
+//! The outbox in an SQLite database: a file beside the application, or memory.
+
+use std::{fmt, sync::Arc};
+
+use futures_core::future::BoxFuture;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::{Beat, Claimed, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, WorkerId};
+use crate::{
+    Timestamp,
+    store::{StoreError, StoreErrorKind},
+};
+
+mod connection;
+mod error;
+mod lease;
+mod reader;
+mod row;
+mod schema;
+mod settle;
+
+use connection::{Database, Done, Purpose, Session};
+
+/// Where the store takes the time from: SQLite has no server whose clock could rule.
+type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// An outbox in an SQLite database. Clones share its connections.
+#[derive(Clone)]
+pub struct SqliteStore {
+    database: Arc<Database>,
+    names: Arc<Names>,
+    clock: Clock,
+}
+
+impl fmt::Debug for SqliteStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteStore")
+            .field("names", &self.names)
+            .field("inline", &self.database.inline())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SqliteStore {
+    /// Opens the database that the URL names: `sqlite://path/to/file`, `sqlite:file`, or `sqlite::memory:`. A file that does not
+    /// exist is created; its folder is not.
+    ///
+    /// # Errors
+    ///
+    /// If the URL is none of these, if the file is no database or cannot be written to, or if the names name a schema.
+    pub fn open(url: &str, names: Names) -> Result<Self> {
+        if let Some(schema) = names.schema() {
+            let what = format!("SQLite has no schemas, and one named {schema:?} was asked for");
+            return Err(StoreError::new(StoreErrorKind::BadInput, what)
+                .next("leave the schema out, and set a table prefix if the names clash"));
+        }
+        let database = match connection::path_of(url)? {
+            Some(path) => Database::open(&path)?,
+            None => Database::in_memory()?,
+        };
+        Ok(Self {
+            database: Arc::new(database),
+            names: Arc::new(names),
+            clock: Arc::new(Timestamp::wall),
+        })
+    }
+
+    /// An empty database in memory, which lives as long as the last clone of this store. Its statements run right where they are
+    /// awaited, so that what a simulator does is the same every time.
+    ///
+    /// # Errors
+    ///
+    /// If there is no memory for it.
+    pub fn in_memory() -> Result<Self> {
+        Self::open("sqlite::memory:", Names::default())
+    }
+
+    /// The same database by another clock.
+    #[must_use]
+    pub fn with_clock(&self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self {
+            clock: Arc::new(clock),
+            ..self.clone()
+        }
+    }
+
+    /// Runs SQL beside the store, on its writing connection: for tests, and for checkers that look at every write.
+    #[doc(hidden)]
+    pub fn with_connection<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
+        work(&self.database.connection(Purpose::Write))
+    }
+
+    /// Does a piece of work in a transaction of its own.
+    fn run<T: Send + 'static>(
+        &self,
+        purpose: Purpose,
+        work: impl FnOnce(&Session<'_>) -> Done<T> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        let store = self.clone();
+        let inline = self.database.inline();
+        let transact = move || store.transact(purpose, work).map_err(StoreError::from);
+        Box::pin(async move {
+            if inline {
+                return transact();
+            }
+            match tokio::task::spawn_blocking(transact).await {
+                Ok(result) => result,
+                Err(error) => {
+                    let what = "the thread that works on the SQLite database ended";
+                    Err(StoreError::new(StoreErrorKind::Other, what).caused_by(error))
+                }
+            }
+        })
+    }
+
+    fn transact<T>(&self, purpose: Purpose, work: impl FnOnce(&Session<'_>) -> Done<T>) -> Done<T> {
+        let behavior = match purpose {
+            Purpose::Read => TransactionBehavior::Deferred,
+            Purpose::Write | Purpose::Schema => TransactionBehavior::Immediate,
+        };
+        let connection = self.database.connection(purpose);
+        let session = Session {
+            transaction: Transaction::new_unchecked(&connection, behavior)?,
+            names: &self.names,
+            now: (self.clock)(),
+        };
+        if purpose != Purpose::Schema {
+            schema::require_current(&session)?;
+        }
+        let value = work(&session)?;
+        session.transaction.commit()?;
+        Ok(value)
+    }
+}
+
+impl Store for SqliteStore {
+    fn beat<'a>(&'a self, beat: &'a Beat) -> BoxFuture<'a, Result<Membership>> {
+        let beat = beat.clone();
+        self.run(Purpose::Write, move |session| lease::beat(session, &beat))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        at_most: usize,
+        window: u32,
+    ) -> BoxFuture<'a, Result<Vec<Claimed>>> {
+        let worker = worker.clone();
+        self.run(Purpose::Write, move |session| {
+            lease::claim(session, &worker, at_most, window)
+        })
+    }
+
+    fn release<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        leases: &'a [Lease],
+        clean: bool,
+    ) -> BoxFuture<'a, Result<()>> {
+        let (worker, leases) = (worker.clone(), leases.to_vec());
+        self.run(Purpose::Write, move |session| {
+            lease::release(session, &worker, &leases, clean)
+        })
+    }
+
+    fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>> {
+        let worker = worker.clone();
+        self.run(Purpose::Write, move |session| lease::leave(session, &worker))
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(reader::SqliteReader::new(self.clone()))
+    }
+
+    fn settle<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        settlements: &'a [Settlement],
+    ) -> BoxFuture<'a, Result<Settled>> {
+        let (worker, settlements) = (worker.clone(), settlements.to_vec());
+        self.run(Purpose::Write, move |session| {
+            settle::settle(session, &worker, &settlements)
+        })
+    }
+}

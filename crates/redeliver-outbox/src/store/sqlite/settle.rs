@@ -1,0 +1,174 @@
+//! Writing what became of messages. Row by row in one transaction: there is no server to spare round trips to.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::connection::{Done, Session};
+use crate::{
+    limits::error_text,
+    millis_up,
+    store::{AfterDeath, Attempted, Settled, Settlement, Until, Verdict, WorkerId},
+};
+
+pub(super) fn settle(session: &Session<'_>, worker: &WorkerId, settlements: &[Settlement]) -> Done<Settled> {
+    // The transaction holds the only write lock: what is owned here is owned until it ends.
+    let owned: HashMap<u16, i64> = session
+        .rows(include_str!("sql/owned.sql"), [&worker.0], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?
+        .into_iter()
+        .collect();
+    let mut stale = BTreeSet::new();
+    for settlement in settlements {
+        if owned.get(&settlement.lease.shard) == Some(&settlement.lease.epoch) {
+            write(session, worker, settlement)?;
+        } else {
+            stale.insert(settlement.lease.shard);
+        }
+    }
+    Ok(Settled {
+        stale: stale.into_iter().collect(),
+    })
+}
+
+/// One row, which its guard may find elsewhere or further on: then it was settled before.
+fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> rusqlite::Result<()> {
+    match &settlement.verdict {
+        Verdict::Delivered(attempted) => deliver(session, settlement, attempted),
+        Verdict::Retry { attempted, wait } => {
+            let (now, error) = (session.now.as_millis(), error_text(&attempted.error));
+            let values = (
+                settlement.number,
+                settlement.lease.shard,
+                attempted.attempt,
+                session.now.plus(*wait).as_millis(),
+                now,
+                error,
+                millis_up(*wait),
+            );
+            if session.execute(include_str!("sql/retry.sql"), values)? > 0 {
+                log(session, worker, settlement.number, &Log::of(attempted))?;
+            }
+            Ok(())
+        }
+        Verdict::Dead { .. } => bury(session, worker, settlement),
+        Verdict::Postponed(until) => {
+            let until = match until {
+                Until::At(time) => *time,
+                Until::After(wait) => session.now.plus(*wait),
+            };
+            let values = (settlement.number, settlement.lease.shard, until.as_millis());
+            session.execute(include_str!("sql/postpone.sql"), values)?;
+            Ok(())
+        }
+        Verdict::Counted { attempt } => {
+            let now = session.now.as_millis();
+            let values = (settlement.number, settlement.lease.shard, attempt, now);
+            if session.execute(include_str!("sql/count_attempt.sql"), values)? > 0 {
+                log(session, worker, settlement.number, &Log::begun(*attempt))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn deliver(session: &Session<'_>, settlement: &Settlement, attempted: &Attempted) -> rusqlite::Result<()> {
+    let (number, shard) = (settlement.number, settlement.lease.shard);
+    let values = (
+        number,
+        shard,
+        attempted.attempt,
+        session.now.as_millis(),
+        millis_up(attempted.took),
+    );
+    if session.execute(include_str!("sql/deliver.sql"), values)? > 0 {
+        session.execute(include_str!("sql/remove.sql"), [number])?;
+        session.execute(
+            include_str!("sql/forget_interrupted.sql"),
+            (number, attempted.attempt),
+        )?;
+        if attempted.resumes_lane {
+            session.execute(include_str!("sql/resume_lane.sql"), (shard, number))?;
+        }
+    }
+    Ok(())
+}
+
+fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> rusqlite::Result<()> {
+    let Verdict::Dead {
+        attempted,
+        reason,
+        error,
+        lane,
+    } = &settlement.verdict
+    else {
+        return Ok(());
+    };
+    let (number, shard) = (settlement.number, settlement.lease.shard);
+    let now = session.now.as_millis();
+    let values = (
+        number,
+        shard,
+        attempted.as_ref().map(|attempted| attempted.attempt),
+        now,
+        error_text(error),
+        reason.as_str(),
+        *lane == AfterDeath::Gap,
+    );
+    if session.execute(include_str!("sql/bury.sql"), values)? == 0 {
+        return Ok(());
+    }
+    if let Some(attempted) = attempted {
+        log(session, worker, number, &Log::of(attempted))?;
+    }
+    match lane {
+        AfterDeath::Park => session.execute(include_str!("sql/park_lane.sql"), (number, now))?,
+        // The head of a parked lane may die again where lanes no longer stand still for it.
+        AfterDeath::Gap | AfterDeath::None => {
+            session.execute(include_str!("sql/resume_lane.sql"), (shard, number))?
+        }
+    };
+    session.execute(include_str!("sql/remove.sql"), [number])?;
+    Ok(())
+}
+
+/// A line of the log of attempts.
+struct Log<'a> {
+    attempt: u32,
+    took_ms: Option<i64>,
+    class: &'a str,
+    error: String,
+}
+
+impl<'a> Log<'a> {
+    fn of(attempted: &'a Attempted) -> Self {
+        Self {
+            attempt: attempted.attempt,
+            took_ms: Some(millis_up(attempted.took)),
+            class: attempted.class,
+            error: error_text(&attempted.error),
+        }
+    }
+
+    fn begun(attempt: u32) -> Self {
+        Self {
+            attempt,
+            took_ms: None,
+            class: "interrupted",
+            error: "the attempt was begun, and nothing was heard of it again".to_owned(),
+        }
+    }
+}
+
+fn log(session: &Session<'_>, worker: &WorkerId, number: i64, log: &Log<'_>) -> rusqlite::Result<()> {
+    let values = (
+        number,
+        log.attempt,
+        session.now.as_millis(),
+        log.took_ms,
+        log.class,
+        &log.error,
+        &worker.0,
+    );
+    session.execute(include_str!("sql/log_attempt.sql"), values)?;
+    Ok(())
+}

@@ -1,0 +1,1 @@
+DELETE FROM redeliver_lanes WHERE shard = ?1 AND head = ?2
