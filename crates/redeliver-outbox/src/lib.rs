@@ -5,6 +5,8 @@ pub mod destination;
 mod enqueue;
 pub mod limits;
 mod message;
+#[doc(hidden)]
+pub mod plants;
 mod reason;
 pub mod relay;
 pub mod state;
