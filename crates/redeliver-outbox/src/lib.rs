@@ -1,5 +1,7 @@
 //! A transactional outbox and its relay.
 
+#[cfg(feature = "config")]
+pub mod config;
 pub mod desk;
 pub mod destination;
 mod enqueue;

@@ -34,6 +34,8 @@ pub const POLL_SOONEST: Duration = Duration::from_millis(20);
 pub const POLL_LATEST: Duration = Duration::from_millis(250);
 /// How many sends go to one destination at a time.
 pub const CONCURRENCY: usize = 32;
+/// How many workers one process runs.
+pub const WORKERS: usize = 1;
 /// How long a stopping relay waits for what it is sending.
 pub const SHUTDOWN: Duration = Duration::from_secs(20);
 /// How long a de-duplication key is remembered.

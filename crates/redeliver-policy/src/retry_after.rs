@@ -33,6 +33,19 @@ pub fn parse(value: &str, date: Option<&str>, now: Duration) -> Option<Duration>
     Some(until.saturating_sub(from))
 }
 
+/// The longest wait that several `Retry-After` headers ask for: a proxy may have added its own to the server's.
+#[must_use]
+pub fn longest<'a>(
+    values: impl IntoIterator<Item = &'a str>,
+    date: Option<&str>,
+    now: Duration,
+) -> Option<Duration> {
+    values
+        .into_iter()
+        .filter_map(|value| parse(value, date, now))
+        .max()
+}
+
 fn seconds(value: &str) -> Option<Duration> {
     let (whole, fraction) = value.split_once('.').unwrap_or((value, "0"));
     let all_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -70,6 +83,13 @@ mod tests {
         ] {
             assert_eq!(parse(text, None, NOW), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn of_several_waits_the_longest_is_obeyed() {
+        assert_eq!(longest([], None, NOW), None);
+        let longest = longest(["1", "soon", "9", "2"], None, NOW);
+        assert_eq!(longest, Some(Duration::from_secs(9)));
     }
 
     #[test]

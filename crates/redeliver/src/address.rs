@@ -55,8 +55,13 @@ fn is_host(text: &str) -> bool {
         .all(|byte| byte.is_ascii_digit())
 }
 
-/// Text from elsewhere as one short line.
-pub(crate) fn printable(text: &str) -> String {
+/// Text from elsewhere as one short line: 200 characters at most, white space as single spaces, no control character.
+///
+/// ```
+/// assert_eq!(redeliver::address::printable("<h1>\n  Bad \u{7} gateway"), "<h1> Bad \u{fffd} gateway");
+/// ```
+#[must_use]
+pub fn printable(text: &str) -> String {
     let mut line: String = text
         .split_whitespace()
         .flat_map(|word| [" ", word])

@@ -23,10 +23,10 @@
 
 pub use redeliver_policy::*;
 
-#[cfg(any(feature = "http", feature = "websocket"))]
 pub mod address;
 mod attempt;
 mod blocking;
+pub mod cause;
 mod classifier;
 pub mod clock;
 pub mod entropy;

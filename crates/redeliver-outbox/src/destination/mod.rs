@@ -7,13 +7,25 @@ use redeliver::Class;
 
 use crate::{DeadReason, Message};
 
+mod examine;
+mod handler;
+mod headers;
+#[cfg(feature = "http")]
+mod http;
+mod log;
 mod route;
+#[cfg(feature = "schema")]
+mod schema;
 
-#[doc(hidden)]
-pub fn examine(_: &Message, _: Option<&Route>) -> Result<(), (DeadReason, String)> {
-    Ok(())
-}
+pub(crate) use examine::unknown;
+pub use examine::{Refusal, examine, fits};
+pub use handler::{Handler, IntoOutcome, OwnedDelivery};
+#[cfg(feature = "http")]
+pub use http::{Http, HttpBuilder, InvalidHttp};
+pub use log::Log;
 pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
+#[cfg(feature = "schema")]
+pub use schema::{InvalidSchema, json_schema};
 
 /// One attempt to deliver one message.
 #[derive(Clone, Copy, Debug)]

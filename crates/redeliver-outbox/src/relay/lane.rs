@@ -1,12 +1,17 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Timestamp;
 
 /// One lane, as far as it is in memory. Pure: it says whose turn it is.
+///
+/// What is in memory is always about to go: whatever has to wait for something else in its lane waits in the database, so that blocked
+/// lanes, however many, do not fill the window and starve the others.
 #[derive(Debug, Default)]
 pub(super) struct Lane {
     /// Messages in memory that wait for their turn.
     queue: BTreeSet<i64>,
-    /// Messages that wait in the database for their time; each holds back what comes after it.
-    scheduled: BTreeSet<i64>,
+    /// Messages that wait in the database for their time, and that time where it is known; each holds back what comes after it.
+    scheduled: BTreeMap<i64, Option<Timestamp>>,
     /// From this number on, messages were let go and have to be read again.
     spilled_from: Option<i64>,
     /// The message whose turn it is, until its verdict is written: a successor that is sent earlier could arrive before a
@@ -33,6 +38,19 @@ pub(super) enum Wish {
     Gone,
 }
 
+/// What becomes of a message of the lane whose time has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Due {
+    /// It is its turn.
+    Taken,
+    /// Something before it is on its way.
+    Soon,
+    /// Something before it waits until then.
+    After(Timestamp),
+    /// The lane stands still.
+    Later,
+}
+
 impl Lane {
     pub(super) fn wish(&self) -> Wish {
         if self.turn.is_some() || self.reading.is_some() {
@@ -47,7 +65,10 @@ impl Lane {
             };
         }
         let waiting = self.queue.first().copied().unwrap_or(i64::MAX);
-        let scheduled = self.scheduled.first().copied().unwrap_or(i64::MAX);
+        let scheduled = self
+            .scheduled
+            .first_key_value()
+            .map_or(i64::MAX, |(&number, _)| number);
         let spilled = self.spilled_from.unwrap_or(i64::MAX);
         if waiting == i64::MAX && scheduled == i64::MAX && spilled == i64::MAX {
             Wish::Gone
@@ -60,10 +81,13 @@ impl Lane {
         }
     }
 
-    /// Takes a message in, or lets it go if there is no room for it now.
+    /// Takes a message in, or lets it go if there is no room for it now, or if what stands before it will take its time.
     pub(super) fn push(&mut self, number: i64, room: bool) -> bool {
+        // A late one that belongs before others that are here already has room: to let it go would block them in memory.
+        let amid = self.queue.last().is_some_and(|&last| number < last);
         let beyond = self.spilled_from.is_some_and(|from| number >= from);
-        if beyond || !room || self.is_held_back_before(number) {
+        let held_back = self.parked.is_some_and(|head| head != number) || self.blocker(number).is_some();
+        if beyond || held_back || !(room || amid) {
             self.spill(number);
             return false;
         }
@@ -71,20 +95,39 @@ impl Lane {
         true
     }
 
-    /// A message whose time has come: it is not scheduled any more, and always has room.
-    pub(super) fn push_due(&mut self, number: i64) {
-        self.scheduled.remove(&number);
-        self.queue.insert(number);
+    /// The scheduled message that stands before this one.
+    fn blocker(&self, number: i64) -> Option<(i64, Option<Timestamp>)> {
+        let (&first, &due) = self.scheduled.first_key_value()?;
+        (first < number).then_some((first, due))
     }
 
-    /// What stands before it will take its time: the message need not stay in memory meanwhile.
-    fn is_held_back_before(&self, number: i64) -> bool {
-        self.parked.is_some_and(|head| head != number)
-            || self.scheduled.first().is_some_and(|&first| first < number)
+    /// A message whose time has come: it is taken in if it can go at once.
+    pub(super) fn push_due(&mut self, number: i64) -> Due {
+        let first = self.queue.first().is_none_or(|&first| number < first);
+        let first = first && self.spilled_from.is_none_or(|from| number < from);
+        let free = self.turn.is_none() && self.reading.is_none();
+        if self.parked.is_some_and(|head| head != number) {
+            return Due::Later;
+        }
+        match self.blocker(number) {
+            Some((_, Some(due))) => Due::After(due),
+            None if first && free => {
+                self.scheduled.remove(&number);
+                self.queue.insert(number);
+                Due::Taken
+            }
+            _ => Due::Soon,
+        }
     }
 
-    pub(super) fn schedule(&mut self, number: i64) {
-        self.scheduled.insert(number);
+    /// The message waits for its time. What stands behind it need not stay in memory meanwhile, and is named.
+    pub(super) fn schedule(&mut self, number: i64, due: Option<Timestamp>) -> Vec<i64> {
+        self.scheduled.insert(number, due);
+        if self.queue.last().is_some_and(|&last| last > number) {
+            self.spill_all()
+        } else {
+            Vec::new()
+        }
     }
 
     pub(super) fn take_turn(&mut self, number: i64) {
@@ -104,7 +147,7 @@ impl Lane {
     }
 
     /// Lets go of all that waits in memory, and names it.
-    pub(super) fn spill_all(&mut self) -> Vec<i64> {
+    fn spill_all(&mut self) -> Vec<i64> {
         let gone: Vec<i64> = std::mem::take(&mut self.queue).into_iter().collect();
         if let Some(&first) = gone.first() {
             self.spill(first);
@@ -112,8 +155,10 @@ impl Lane {
         gone
     }
 
-    pub(super) fn park(&mut self, head: i64) {
+    /// The lane stands still for this dead letter. What was let go is named.
+    pub(super) fn park(&mut self, head: i64) -> Vec<i64> {
         self.parked = Some(head);
+        self.spill_all()
     }
 
     pub(super) fn resume(&mut self) {
@@ -170,18 +215,31 @@ mod tests {
     #[test]
     fn a_scheduled_head_holds_its_successors_but_not_its_predecessors() {
         let mut lane = Lane::default();
-        lane.schedule(6);
+        lane.schedule(6, None);
         assert!(lane.push(5, true));
         assert!(!lane.push(7, true), "it waits in the database");
         assert_eq!(lane.wish(), Wish::Go(5));
         lane.take_turn(5);
         lane.end_turn(5);
         assert_eq!(lane.wish(), Wish::Wait);
-        lane.push_due(6);
+        assert_eq!(lane.push_due(6), Due::Taken);
         assert_eq!(lane.wish(), Wish::Go(6));
         lane.take_turn(6);
         lane.end_turn(6);
         assert_eq!(lane.wish(), Wish::Read(7));
+    }
+
+    #[test]
+    fn what_is_due_waits_for_what_is_before_it() {
+        let mut lane = Lane::default();
+        let later = Timestamp::from_millis(900);
+        lane.schedule(3, Some(later));
+        lane.schedule(6, None);
+        assert_eq!(lane.push_due(6), Due::After(later));
+        assert_eq!(lane.push_due(3), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(3));
+        lane.take_turn(3);
+        assert_eq!(lane.push_due(6), Due::Soon);
     }
 
     #[test]
@@ -204,7 +262,7 @@ mod tests {
         lane.park(3);
         assert!(!lane.push(4, true));
         assert_eq!(lane.wish(), Wish::Wait);
-        lane.push_due(3);
+        assert_eq!(lane.push_due(3), Due::Taken);
         assert_eq!(lane.wish(), Wish::Go(3));
         lane.take_turn(3);
         lane.end_turn(3);

@@ -10,6 +10,8 @@ mod track;
 mod trouble;
 mod verdict;
 mod window;
+#[cfg(test)]
+mod window_tests;
 mod witness;
 
 use std::sync::Arc;

@@ -18,6 +18,9 @@ pub(super) struct Shard {
     pub lease: Lease,
     /// On its way out: nothing new is begun.
     pub leaving: bool,
+    /// Everything that was there when it was taken over has been seen. Before that, a due message may have predecessors in its lane
+    /// that nobody has come to yet.
+    pub caught_up: bool,
     /// Messages of it that are held.
     pub held: usize,
     suspects: Option<Suspects>,
@@ -32,6 +35,8 @@ struct Suspects {
     /// Without a key: the first ones, as many as it could hold. (Those with a key may have been let go and overtaken by any number
     /// of others, so all of them count.)
     unkeyed: u32,
+    /// The last of those: what is let go and read again is as suspect as before.
+    unkeyed_through: i64,
     /// Due before the first look.
     due_until: Option<Timestamp>,
 }
@@ -43,12 +48,14 @@ impl Shard {
             Left::Crashed { window } => Some(Suspects {
                 highest: claimed.highest,
                 unkeyed: window,
+                unkeyed_through: 0,
                 due_until: None,
             }),
         };
         Self {
             lease: claimed.lease,
             leaving: false,
+            caught_up: false,
             held: 0,
             suspects,
         }
@@ -69,9 +76,12 @@ impl Shard {
             }
             Source::Fresh if message.key.is_some() => true,
             Source::Fresh => {
-                let suspect = suspects.unkeyed > 0;
-                suspects.unkeyed = suspects.unkeyed.saturating_sub(1);
-                suspect
+                let number = message.number();
+                if number > suspects.unkeyed_through && suspects.unkeyed > 0 {
+                    suspects.unkeyed -= 1;
+                    suspects.unkeyed_through = number;
+                }
+                number <= suspects.unkeyed_through
             }
         }
     }

@@ -12,14 +12,13 @@ pub(super) struct Track {
 }
 
 impl Track {
-    /// Whether a message is taken in; if not it is let go and read again later. What is due comes from elsewhere and is not in the way.
-    pub(super) fn takes(&mut self, number: i64, room: bool, due: bool) -> bool {
-        let beyond = !due && self.spilled_from.is_some_and(|from| number >= from);
+    /// Whether a message is taken in; if not it is let go and read again later.
+    pub(super) fn takes(&mut self, number: i64, room: bool) -> bool {
+        let beyond = self.spilled_from.is_some_and(|from| number >= from);
         if !room || beyond {
             self.spill(number);
-            return false;
         }
-        true
+        room && !beyond
     }
 
     fn spill(&mut self, number: i64) {
@@ -101,13 +100,8 @@ impl Tracks {
         &self.lines[route].name
     }
 
-    pub(super) fn names(&self) -> String {
-        let names: Vec<&str> = self.lines.iter().map(|line| line.name.as_str()).collect();
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
-        }
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().map(|line| line.name.as_str())
     }
 
     pub(super) fn in_flight(&self) -> usize {

@@ -11,7 +11,6 @@ use crate::{DeadReason, Message, Timestamp};
 
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-#[cfg_attr(not(test), expect(dead_code, reason = "the stores that follow use it"))]
 mod filter;
 mod names;
 mod open;
@@ -165,6 +164,9 @@ pub struct Found {
     pub fresh: Vec<Message>,
     /// Messages whose time has come, the longest due first.
     pub due: Vec<Message>,
+    /// Shards whose never-scheduled messages were read to the end: a limit has cut nothing off. Until a shard has been here once, a
+    /// due message may have predecessors in its lane that the reader has not come to.
+    pub caught_up: Vec<u16>,
     /// Parked lanes that an operator has let go on.
     pub resumed: Vec<(u16, LaneId)>,
     /// Whether a limit was met: there is more to read at once.
@@ -189,8 +191,23 @@ pub struct Settlement {
     pub lease: Lease,
     /// The message's number.
     pub number: i64,
+    /// How often the message had been redriven: a verdict on its life before says nothing of this one.
+    pub redrives: u32,
     /// What to write.
     pub verdict: Verdict,
+}
+
+impl Settlement {
+    /// The verdict on a message that was read under this lease.
+    #[must_use]
+    pub const fn of(message: &Message, lease: Lease, verdict: Verdict) -> Self {
+        Self {
+            lease,
+            number: message.number(),
+            redrives: message.redrives,
+            verdict,
+        }
+    }
 }
 
 /// What became of a message.

@@ -12,6 +12,16 @@ pub struct Opened {
     pub desk: Arc<dyn Desk>,
 }
 
+impl Opened {
+    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    fn both<S: Store + Desk + Clone + 'static>(store: S) -> Self {
+        Self {
+            store: Arc::new(store.clone()),
+            desk: Arc::new(store),
+        }
+    }
+}
+
 /// Opens the database that the address names: `sqlite://…`, `postgres://…`, `mysql://…` or `mariadb://…`, as far as this build has
 /// them.
 ///
@@ -20,14 +30,22 @@ pub struct Opened {
 /// # Errors
 ///
 /// If the address is none of these, or the database cannot be opened.
-pub async fn open(address: &str, _names: &Names) -> Result<Opened> {
+pub async fn open(address: &str, names: &Names) -> Result<Opened> {
     let scheme = address.split(':').next().unwrap_or_default();
+    match scheme {
+        #[cfg(feature = "sqlite")]
+        "sqlite" => super::SqliteStore::open(address, names.clone()).map(Opened::both),
+        _ => Err(unknown(scheme, names)),
+    }
+}
+
+fn unknown(scheme: &str, _: &Names) -> StoreError {
     let what = match scheme {
         "sqlite" | "postgres" | "postgresql" | "mysql" | "mariadb" => {
-            format!("this build has no {scheme} store")
+            format!("this build of redeliver has no {scheme} store")
         }
         _ => "the database's address names no database that is known".to_owned(),
     };
     let next = "use sqlite://FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE";
-    Err(StoreError::new(StoreErrorKind::BadInput, what).next(next))
+    StoreError::new(StoreErrorKind::BadInput, what).next(next)
 }

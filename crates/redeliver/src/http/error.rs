@@ -1,10 +1,10 @@
-use std::{error::Error as StdError, fmt, io, sync::Arc};
+use std::{error::Error as StdError, fmt, sync::Arc};
 
 use redeliver_policy::{Class, Classify};
 use reqwest::{Method, StatusCode};
 
 use super::Response;
-use crate::address::printable;
+use crate::{address::printable, cause};
 
 /// What went wrong with one exchange.
 ///
@@ -151,7 +151,7 @@ impl Error {
     /// What the transport says went wrong. Its own text names the whole URL, so that is taken out first.
     pub(crate) fn transport(place: &Place, error: reqwest::Error) -> Self {
         let error = error.without_url();
-        let cause = root_cause(&error);
+        let cause = cause::root(&error);
         let (kind, class, words) = if error.is_builder() {
             (ErrorKind::Request, Class::Permanent, "cannot be sent")
         } else if error.is_redirect() {
@@ -172,25 +172,9 @@ impl Error {
     }
 }
 
-/// A cause this deep is a cycle in somebody's `source()`.
-const DEEPEST_CAUSE: usize = 16;
-
-fn causes<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e (dyn StdError + 'static)> {
-    std::iter::successors(Some(error), |&error| {
-        // An io::Error hides the error that it was made from behind that error's own cause.
-        let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        inside.map(|inside| inside as _).or_else(|| error.source())
-    })
-    .take(DEEPEST_CAUSE)
-}
-
-fn root_cause(error: &reqwest::Error) -> String {
-    causes(error).last().map(ToString::to_string).unwrap_or_default()
-}
-
 /// No wait mends a certificate that is not trusted.
 fn is_bad_certificate(error: &reqwest::Error) -> bool {
-    causes(error).any(|cause| {
+    cause::chain(error).any(|cause| {
         matches!(
             cause.downcast_ref::<rustls::Error>(),
             Some(rustls::Error::InvalidCertificate(_))

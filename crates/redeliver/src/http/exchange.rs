@@ -182,16 +182,10 @@ async fn start_of_body(answer: &mut reqwest::Response, limit: usize) -> Bytes {
     body.freeze()
 }
 
-/// The longest wait asked for: a proxy may have added its own to the server's.
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
-    let (date, now) = (
-        headers.get(DATE).and_then(|date| date.to_str().ok()),
-        clock::wall(),
-    );
+    let date = headers.get(DATE).and_then(|date| date.to_str().ok());
     let asked = headers.get_all(RETRY_AFTER).iter();
-    asked
-        .filter_map(|value| retry_after::parse(value.to_str().ok()?, date, now))
-        .max()
+    retry_after::longest(asked.filter_map(|value| value.to_str().ok()), date, clock::wall())
 }
 
 /// Tells the watcher how an attempt went, also when it is dropped half-way.
@@ -242,22 +236,5 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         self.tell(None);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use reqwest::header::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn of_several_waits_the_longest_is_obeyed() {
-        let mut headers = HeaderMap::new();
-        assert_eq!(asked_wait(&headers), None);
-        for value in ["1", "soon", "9", "2"] {
-            headers.append(RETRY_AFTER, HeaderValue::from_static(value));
-        }
-        assert_eq!(asked_wait(&headers), Some(Duration::from_secs(9)));
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Beating {
     claiming: bool,
     releasing: bool,
     next: Moment,
+    /// When shards last came or went: a beat that was sent before says nothing of them.
+    changed: Moment,
     /// Until when the worker's lease surely holds, on our own clock: counted from before the beat was sent, so that a process that
     /// was stopped for longer knows it before it sends anything.
     valid_until: Moment,
@@ -41,8 +43,15 @@ impl Beating {
         if self.under_way {
             return Moment::FAR_FUTURE;
         }
-        let beat = self.trouble.until.map_or(self.next, |until| until.max(self.next));
-        self.release_trouble.until.map_or(beat, |until| beat.min(until))
+        self.trouble.until.map_or(self.next, |until| until.max(self.next))
+    }
+
+    /// When shards that could not be given back are tried again.
+    pub(super) fn release_deadline(&self) -> Moment {
+        match self.release_trouble.until {
+            Some(until) if !self.releasing => until,
+            _ => Moment::FAR_FUTURE,
+        }
     }
 }
 
@@ -72,9 +81,12 @@ impl Engine {
                 self.beating.trouble.worked("renew the lease");
                 let lease = self.relay.config.lease;
                 // An eighth is left for what is begun at the last moment to reach the database before the lease ends there.
-                self.beating.valid_until = issued.plus(lease - lease / 8);
-                self.reconcile(&membership);
-                self.share(&membership, issued, now);
+                if self.reconcile(&membership, issued) {
+                    self.beating.valid_until = issued.plus(lease - lease / 8);
+                    self.share(&membership, issued, now);
+                } else {
+                    self.beating.next = now.plus(lease / 100);
+                }
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.beating.trouble);
@@ -89,9 +101,11 @@ impl Engine {
 
     /// What we own is what the database says. A shard that is ours there and unknown here was claimed by a statement whose answer was
     /// lost: it is given back as if its owner had crashed, and claimed anew with all that belongs to it.
-    fn reconcile(&mut self, membership: &Membership) {
-        if self.beating.is_changing_shards() {
-            return;
+    ///
+    /// Says whether it could be told: not while shards are coming or going.
+    fn reconcile(&mut self, membership: &Membership, issued: Moment) -> bool {
+        if self.beating.is_changing_shards() || issued <= self.beating.changed {
+            return false;
         }
         let ours: Vec<Lease> = self.window.leases().collect();
         for &lease in ours.iter().filter(|lease| !membership.owned.contains(lease)) {
@@ -106,6 +120,7 @@ impl Engine {
         if !unknown.is_empty() {
             self.release(unknown, false);
         }
+        true
     }
 
     fn share(&mut self, membership: &Membership, issued: Moment, now: Moment) {
@@ -144,6 +159,7 @@ impl Engine {
 
     pub(super) fn claim_ended(&mut self, result: Result<Vec<Claimed>>, now: Moment) {
         self.beating.claiming = false;
+        self.beating.changed = now;
         match result {
             Ok(claimed) => {
                 self.beating.claim_trouble.worked("claim shards");
@@ -189,6 +205,7 @@ impl Engine {
 
     pub(super) fn release_ended(&mut self, leases: &[Lease], result: Result<()>, now: Moment) {
         self.beating.releasing = false;
+        self.beating.changed = now;
         match result {
             Ok(()) => {
                 self.beating.release_trouble.worked("release shards");

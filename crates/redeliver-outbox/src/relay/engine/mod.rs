@@ -112,7 +112,7 @@ impl Engine {
             if self.has_ended(now) {
                 break;
             }
-            let wait = self.next_deadline().since(now);
+            let wait = self.next_deadline(now).since(now);
             let stopping = self.stop_by.is_some();
             tokio::select! {
                 biased;
@@ -178,11 +178,17 @@ impl Engine {
         self.release_quiet(now);
     }
 
-    fn next_deadline(&self) -> Moment {
+    fn next_deadline(&self, now: Moment) -> Moment {
+        let quiet = !self.window.quiet().is_empty();
         let deadlines = [
             self.beating.deadline(),
             self.settling.deadline(self.relay.config.settle_linger),
-            self.read_deadline(),
+            self.read_deadline(now),
+            if quiet {
+                self.beating.release_deadline()
+            } else {
+                Moment::FAR_FUTURE
+            },
             self.stop_by.unwrap_or(Moment::FAR_FUTURE),
         ];
         deadlines.into_iter().min().unwrap_or(Moment::FAR_FUTURE)

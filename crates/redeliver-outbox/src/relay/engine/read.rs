@@ -103,8 +103,8 @@ impl Engine {
     }
 
     /// When to look again, if nothing happens before. With the window full something will.
-    pub(super) fn read_deadline(&self) -> Moment {
-        if !self.may_read() || !self.window.has_room() {
+    pub(super) fn read_deadline(&self, now: Moment) -> Moment {
+        if !self.may_read() || !self.window.has_room() || !self.beating.lease_holds(now) {
             return Moment::FAR_FUTURE;
         }
         self.reading

@@ -8,7 +8,7 @@ use redeliver::{Moment, clock};
 use super::{Engine, Event};
 use crate::{
     Message,
-    destination::{Delivery, Outcome, Route, examine},
+    destination::{Delivery, Outcome, Route, fits},
     relay::{
         verdict::{self, Ended},
         window::Turn,
@@ -28,14 +28,9 @@ impl Engine {
             && let Some(turn) = self.window.next()
         {
             match self.before_send(&turn, now) {
-                Some(verdict) => self.settling.push(
-                    Settlement {
-                        lease: turn.lease,
-                        number: turn.message.number(),
-                        verdict,
-                    },
-                    now,
-                ),
+                Some(verdict) => self
+                    .settling
+                    .push(Settlement::of(&turn.message, turn.lease, verdict), now),
                 None => self.send(turn),
             }
         }
@@ -52,7 +47,7 @@ impl Engine {
         if let Some(refused) = verdict::refuse(message, route, self.database_now(now)) {
             return Some(refused);
         }
-        if let Err((reason, error)) = examine(message, Some(route)) {
+        if let Err((reason, error)) = fits(message, route) {
             return Some(verdict::dead(message, route, None, reason, &error));
         }
         turn.count_first.then(|| Verdict::Counted {
@@ -135,14 +130,7 @@ impl Engine {
             (self.relay.config.entropy)(),
         );
         self.tell(message, &self.routes[route], &verdict);
-        self.settling.push(
-            Settlement {
-                lease,
-                number: message.number(),
-                verdict,
-            },
-            now,
-        );
+        self.settling.push(Settlement::of(message, lease, verdict), now);
     }
 
     fn tell(&self, message: &Message, route: &Route, verdict: &Verdict) {

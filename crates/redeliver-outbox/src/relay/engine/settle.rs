@@ -72,12 +72,13 @@ impl Engine {
         match result {
             Ok(settled) => {
                 self.settling.trouble.worked("write verdicts");
+                let time = self.database_now(now);
                 for settlement in &batch {
                     if settled.stale.contains(&settlement.lease.shard) {
                         self.lose(settlement.lease);
                     } else {
                         self.count(settlement);
-                        self.window.settled(settlement);
+                        self.window.settled(settlement, time);
                         self.relay.witness.saw(Happening::Settled(settlement));
                     }
                 }

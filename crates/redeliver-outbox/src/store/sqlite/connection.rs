@@ -6,7 +6,7 @@ use std::{
 
 use rusqlite::{CachedStatement, Connection, MAIN_DB, OpenFlags, Transaction};
 
-use super::error::{Failure, interpret};
+use super::error::{Failure, interpret, interpret_opening};
 use crate::{
     Timestamp,
     store::{Names, Result, StoreError, StoreErrorKind},
@@ -84,14 +84,7 @@ fn connect(path: &Path) -> Result<Connection> {
         prepare(&connection)?;
         Ok(connection)
     });
-    opened.map_err(|error| {
-        let error = interpret(error);
-        let (kind, next) = (error.kind(), error.next_step().to_owned());
-        let what = format!("{error}").replace(&format!("; {next}"), "");
-        StoreError::new(kind, format!("{what}: {}", path.display()))
-            .next(next)
-            .caused_by(error)
-    })
+    opened.map_err(|error| interpret_opening(error, path))
 }
 
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {

@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use rusqlite::ErrorCode;
 
 use crate::store::{StoreError, StoreErrorKind};
@@ -39,9 +41,22 @@ pub(super) fn not_migrated() -> StoreError {
     StoreError::new(StoreErrorKind::NotMigrated, what).next(MIGRATE)
 }
 
-/// The one place that knows SQLite's errors.
 pub(super) fn interpret(error: rusqlite::Error) -> StoreError {
-    let (kind, what, next) = match error.sqlite_error_code() {
+    let (kind, what, next) = describe(&error);
+    StoreError::new(kind, what).next(next).caused_by(error)
+}
+
+/// The same, of a file that is being opened.
+pub(super) fn interpret_opening(error: rusqlite::Error, path: &Path) -> StoreError {
+    let (kind, what, next) = describe(&error);
+    StoreError::new(kind, format!("{what}: {}", path.display()))
+        .next(next)
+        .caused_by(error)
+}
+
+/// The one place that knows SQLite's errors: the kind, what happened, and the next step.
+fn describe(error: &rusqlite::Error) -> (StoreErrorKind, &'static str, &'static str) {
+    match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             StoreErrorKind::Busy,
             "the SQLite database is locked by another connection",
@@ -88,14 +103,13 @@ pub(super) fn interpret(error: rusqlite::Error) -> StoreError {
             "a value is larger than SQLite takes",
             "",
         ),
-        _ if lacks_a_table(&error) => (
+        _ if lacks_a_table(error) => (
             StoreErrorKind::NotMigrated,
             "the SQLite database lacks a table or a column of the outbox",
             MIGRATE,
         ),
         _ => (StoreErrorKind::Other, "SQLite refused a statement", ""),
-    };
-    StoreError::new(kind, what).next(next).caused_by(error)
+    }
 }
 
 /// SQLite has one code for every wrong statement; only the text tells them apart.

@@ -12,6 +12,7 @@ use crate::{
 };
 
 mod connection;
+mod desk;
 mod error;
 mod lease;
 mod reader;

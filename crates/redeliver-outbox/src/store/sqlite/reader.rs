@@ -75,8 +75,8 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
     }
     (found.resumed, place.resumed) = read_resumed(session, &place.resumed, &shards)?;
     let (due, more_due) = read_due(session, demand.due, &shards)?;
-    let (fresh, more_fresh) = read_fresh(session, &mut place, demand.fresh)?;
-    (found.due, found.fresh) = (due, fresh);
+    found.due = due;
+    let more_fresh = read_fresh(session, &mut place, demand.fresh, &mut found)?;
     found.more = more_due || more_fresh;
     let next: Option<i64> = session.row(
         include_str!("sql/next_due.sql"),
@@ -145,9 +145,10 @@ fn read_fresh(
     session: &Session<'_>,
     place: &mut Place,
     at_most: usize,
-) -> rusqlite::Result<(Vec<Message>, bool)> {
+    found: &mut Found,
+) -> rusqlite::Result<bool> {
     if at_most == 0 || place.cursors.is_empty() {
-        return Ok((Vec::new(), false));
+        return Ok(false);
     }
     let shards: Vec<u16> = place.cursors.keys().copied().collect();
     let start = shards.iter().position(|shard| *shard > place.first).unwrap_or(0);
@@ -169,9 +170,13 @@ fn read_fresh(
         if let Some(last) = rows.last() {
             *cursor = last.number();
         }
+        if rows.len() < room {
+            found.caught_up.push(*shard);
+        }
         fresh.extend(rows);
     }
     fresh.sort_by_key(|message| (message.shard, message.number()));
     let more = fresh.len() == at_most;
-    Ok((fresh, more))
+    found.fresh = fresh;
+    Ok(more)
 }

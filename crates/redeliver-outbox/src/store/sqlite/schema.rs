@@ -35,6 +35,9 @@ const STEPS: [Step; 2] = [
 const NEWEST: u32 = STEPS.len() as u32;
 const MESSAGES_VIEW: &str = include_str!("migrations/0002_messages_view.up.sql");
 
+/// How the view asks for the time.
+const VIEW_CLOCK: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
 impl Schema for SqliteStore {
     fn migrations(&self, layout: Layout) -> Vec<Migration> {
         migrations(&self.names, layout)
@@ -54,6 +57,12 @@ impl Schema for SqliteStore {
     fn usual_layout(&self) -> Layout {
         Layout { shards: 1 }
     }
+}
+
+/// The rows of the view `redeliver_messages` at a time that the caller gives, where the view itself has only SQLite's clock.
+pub(super) fn messages_at(time: &str) -> String {
+    let body = MESSAGES_VIEW.split_once(" AS\n").map_or("", |(_, body)| body);
+    body.trim_end().trim_end_matches(';').replace(VIEW_CLOCK, time)
 }
 
 /// Refuses tables that this program was not made for.
@@ -178,5 +187,17 @@ const fn index_of_shards(shards: u16) -> &'static str {
         ""
     } else {
         "CREATE INDEX local_redeliver_outbox_shard ON redeliver_outbox (shard);\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_desk_reads_the_view_by_the_clock_of_the_store() {
+        let body = messages_at("?1");
+        assert!(body.starts_with("SELECT"));
+        assert!(!body.contains("unixepoch") && body.contains("owner.lease_until >= ?1"));
     }
 }

@@ -44,6 +44,7 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
                 now,
                 error,
                 millis_up(*wait),
+                settlement.redrives,
             );
             if session.execute(include_str!("sql/retry.sql"), values)? > 0 {
                 log(session, worker, settlement.number, &Log::of(attempted))?;
@@ -56,13 +57,24 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
                 Until::At(time) => *time,
                 Until::After(wait) => session.now.plus(*wait),
             };
-            let values = (settlement.number, settlement.lease.shard, until.as_millis());
+            let values = (
+                settlement.number,
+                settlement.lease.shard,
+                until.as_millis(),
+                settlement.redrives,
+            );
             session.execute(include_str!("sql/postpone.sql"), values)?;
             Ok(())
         }
         Verdict::Counted { attempt } => {
             let now = session.now.as_millis();
-            let values = (settlement.number, settlement.lease.shard, attempt, now);
+            let values = (
+                settlement.number,
+                settlement.lease.shard,
+                attempt,
+                now,
+                settlement.redrives,
+            );
             if session.execute(include_str!("sql/count_attempt.sql"), values)? > 0 {
                 log(session, worker, settlement.number, &Log::begun(*attempt))?;
             }
@@ -79,6 +91,7 @@ fn deliver(session: &Session<'_>, settlement: &Settlement, attempted: &Attempted
         attempted.attempt,
         session.now.as_millis(),
         millis_up(attempted.took),
+        settlement.redrives,
     );
     if session.execute(include_str!("sql/deliver.sql"), values)? > 0 {
         session.execute(include_str!("sql/remove.sql"), [number])?;
@@ -113,6 +126,7 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
         error_text(error),
         reason.as_str(),
         *lane == AfterDeath::Gap,
+        settlement.redrives,
     );
     if session.execute(include_str!("sql/bury.sql"), values)? == 0 {
         return Ok(());

@@ -1,3 +1,3 @@
 SELECT MIN(next_attempt_at)
 FROM redeliver_outbox
-WHERE next_attempt_at > ?1 AND shard IN (SELECT value FROM json_each(?2))
+WHERE next_attempt_at > ?1 AND +shard IN (SELECT value FROM json_each(?2))

@@ -1,0 +1,130 @@
+//! The file that a relay is configured with, `redeliver.toml`.
+
+mod destinations;
+mod error;
+mod nearest;
+mod policy;
+mod section;
+mod settings;
+mod source;
+mod value;
+
+use std::{fmt, fs::File, io::Read as _, path::Path};
+
+pub use error::{ConfigError, Place};
+pub use settings::RelaySettings;
+use source::Source;
+use toml::de::DeTable;
+
+use crate::{desk::Retention, destination::Routes, store::Names};
+
+/// The longest file that is read, in bytes.
+const LONGEST: u64 = 1 << 20;
+
+/// Everything that the file says.
+///
+/// ```
+/// use redeliver_outbox::config::Config;
+/// use std::path::Path;
+///
+/// let text = r#"
+///     database = "sqlite:outbox.db"
+///     [destinations.billing]
+///     type = "http"
+///     url = "https://billing.example.com/events"
+///     headers = { authorization = "$BILLING_TOKEN" }
+///     timeout = "5s"
+/// "#;
+/// let variables = |name: &str| (name == "BILLING_TOKEN").then(|| "Bearer 123".to_owned());
+/// let config = Config::parse(text, Path::new("redeliver.toml"), &variables)?;
+/// assert!(config.destinations.get("billing").is_some());
+/// # Ok::<(), redeliver_outbox::config::ConfigError>(())
+/// ```
+#[derive(Clone)]
+pub struct Config {
+    /// Where the outbox is: `sqlite:outbox.db`, `postgres://…`, `mysql://…`. It may hold a password.
+    pub database: Option<String>,
+    /// What the tables are called.
+    pub names: Names,
+    /// How the relay works.
+    pub relay: RelaySettings,
+    /// What is forgotten, and when.
+    pub retention: Retention,
+    /// Where messages go.
+    pub destinations: Routes,
+}
+
+impl Config {
+    /// Reads a file. Values that name an environment variable get it from the process.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that says something wrong: where, and what is allowed.
+    pub fn load(file: &Path) -> Result<Self, ConfigError> {
+        let unread = |error: std::io::Error| ConfigError::whole(file, format!("cannot be read: {error}"));
+        let mut text = String::new();
+        let opened = File::open(file).map_err(unread)?;
+        opened
+            .take(LONGEST + 1)
+            .read_to_string(&mut text)
+            .map_err(unread)?;
+        if text.len() as u64 > LONGEST {
+            let rule = format!("is longer than the {LONGEST} bytes that are read");
+            return Err(ConfigError::whole(file, rule));
+        }
+        Self::parse(&text, file, &|name| std::env::var(name).ok())
+    }
+
+    /// Reads a text as if it stood in `file`: errors name it, and the files that it names are looked for beside it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: where, and what is allowed.
+    pub fn parse(
+        text: &str,
+        file: &Path,
+        variables: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let source = Source {
+            file,
+            text,
+            variables,
+        };
+        let table = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
+        let root = source.root(table.get_ref(), ROOT)?;
+        let relay = settings::relay(root.section("relay")?)?;
+        Ok(Self {
+            database: root.get("database").map(|field| field.secret()).transpose()?,
+            names: settings::names(&root)?,
+            destinations: destinations::routes(root.get("destinations"), &relay)?,
+            retention: settings::retention(root.section("retention")?)?,
+            relay,
+        })
+    }
+
+    /// A file that says everything that can be said, with comments. It is valid as it stands.
+    #[must_use]
+    pub const fn example() -> &'static str {
+        include_str!("example.toml")
+    }
+}
+
+const ROOT: &[&str] = &[
+    "database",
+    "schema",
+    "prefix",
+    "relay",
+    "retention",
+    "destinations",
+];
+
+/// Without the database's address, which may hold a password.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("database", &self.database.as_ref().map(|_| "…"))
+            .field("names", &self.names)
+            .field("relay", &self.relay)
+            .field("retention", &self.retention)
+            .field("destinations", &self.destinations)
+            .finish()
+    }
+}

@@ -1,0 +1,136 @@
+//! What an answer means.
+
+use std::{fmt::Write as _, time::Duration};
+
+use http::{
+    HeaderMap, Response, StatusCode,
+    header::{DATE, LOCATION, RETRY_AFTER},
+};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Bytes, Incoming};
+use redeliver::{
+    Class,
+    address::{printable, shown},
+    classify::StatusTable,
+    clock, retry_after,
+};
+
+use super::Outcome;
+use crate::DeadReason;
+
+/// As much of an answer is read as may be worth showing.
+const LARGEST: usize = 4 << 10;
+/// The status says what a failure is; its body is not waited for longer than this.
+const LONGEST_FAILURE: Duration = Duration::from_secs(1);
+/// The body of a success tells nothing. It is read so that its connection can be used again, which is not worth a longer wait.
+const LONGEST_SUCCESS: Duration = Duration::from_millis(100);
+
+/// The outcome behind an answer. Its body may take what is `left` of the attempt's time, at most.
+pub(super) async fn judge(answer: Response<Incoming>, statuses: &StatusTable, left: Duration) -> Outcome {
+    let (head, body) = answer.into_parts();
+    let status = head.status;
+    if status.is_success() {
+        start_of(body, LONGEST_SUCCESS.min(left)).await;
+        return Outcome::Delivered;
+    }
+    let body = start_of(body, LONGEST_FAILURE.min(left)).await;
+    let reason = reason(status, &head.headers, &body);
+    match statuses.class(status.as_u16(), asked_wait(&head.headers)) {
+        Class::Permanent => Outcome::Reject {
+            kind: match status {
+                StatusCode::PAYLOAD_TOO_LARGE => DeadReason::TooLarge,
+                _ => DeadReason::Permanent,
+            },
+            reason,
+        },
+        class => Outcome::Retry { class, reason },
+    }
+}
+
+/// The first bytes of a body, as far as they come in time. Dropped before its end, it takes its connection with it.
+async fn start_of(mut body: impl Body<Data = Bytes> + Unpin, wait: Duration) -> Vec<u8> {
+    let mut start = Vec::new();
+    if body.is_end_stream() {
+        return start;
+    }
+    let read = async {
+        while start.len() < LARGEST
+            && let Some(Ok(frame)) = body.frame().await
+        {
+            if let Some(data) = frame.data_ref() {
+                let room = LARGEST - start.len();
+                start.extend_from_slice(&data[..data.len().min(room)]);
+            }
+        }
+    };
+    // Whatever came until then is what there is.
+    let _ = tokio::time::timeout(wait, read).await;
+    start
+}
+
+fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
+    let mut reason = status.as_u16().to_string();
+    if let Some(words) = status.canonical_reason() {
+        let _ = write!(reason, " {words}");
+    }
+    if status.is_redirection() {
+        match headers.get(LOCATION).map(|place| place.as_bytes()) {
+            Some(place) => {
+                let place = shown(&String::from_utf8_lossy(place));
+                let _ = write!(
+                    reason,
+                    ": points to {place}, which is not followed; set the destination's url to it if that is right"
+                );
+            }
+            None => reason.push_str(": a redirect, which is not followed"),
+        }
+        return reason;
+    }
+    let body = printable(&String::from_utf8_lossy(body));
+    if !body.is_empty() {
+        let _ = write!(reason, ": {body}");
+    }
+    reason
+}
+
+fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
+    let date = headers.get(DATE).and_then(|date| date.to_str().ok());
+    let asked = headers.get_all(RETRY_AFTER).iter();
+    retry_after::longest(asked.filter_map(|value| value.to_str().ok()), date, clock::wall())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        pin::Pin,
+        task::{Context, Poll},
+    };
+
+    use hyper::body::Frame;
+
+    use super::*;
+
+    /// A kilobyte each time, for ever, and how often it was asked.
+    struct Endless(usize);
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0 += 1;
+            assert!(self.0 <= LARGEST / 1000 + 1, "asked too often");
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'z'; 1000])))))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_is_read_to_its_limit_and_no_further() {
+        let start = start_of(Endless(0), LONGEST_FAILURE).await;
+        assert_eq!(start, vec![b'z'; LARGEST]);
+    }
+}

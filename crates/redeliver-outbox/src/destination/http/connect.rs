@@ -1,0 +1,82 @@
+//! The connections underneath: found, encrypted and kept.
+
+use std::{
+    io,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_core::future::BoxFuture;
+use http::Uri;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::{
+    client::legacy::{self, connect::HttpConnector},
+    rt::{TokioExecutor, TokioTimer},
+};
+use redeliver::duration;
+use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use tower_service::Service;
+
+use super::request::Body;
+
+/// How long an idle connection is kept. Many servers close theirs after five seconds, and a request that meets the closing of its
+/// connection may or may not have arrived.
+const IDLE: Duration = Duration::from_secs(4);
+/// How many idle connections are kept.
+const MOST_IDLE: usize = 256;
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A client that trusts the usual authorities and `extra`, and waits no longer than `limit` for a connection.
+pub(super) fn client(
+    extra: RootCertStore,
+    limit: Duration,
+) -> Result<legacy::Client<Connector, Body>, rustls::Error> {
+    let mut roots = extra;
+    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let mut tcp = HttpConnector::new();
+    tcp.set_nodelay(true);
+    tcp.enforce_http(false);
+    let https = HttpsConnectorBuilder::new()
+        .with_tls_config(tls)
+        .https_or_http()
+        .enable_all_versions()
+        .wrap_connector(tcp);
+    Ok(legacy::Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(MOST_IDLE)
+        .build(Connector { https, limit }))
+}
+
+/// The whole of connecting within a limit: name, TCP and TLS.
+#[derive(Clone)]
+pub(super) struct Connector {
+    https: HttpsConnector<HttpConnector>,
+    limit: Duration,
+}
+
+impl Service<Uri> for Connector {
+    type Response = <HttpsConnector<HttpConnector> as Service<Uri>>::Response;
+    type Error = BoxError;
+    type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.https.poll_ready(context)
+    }
+
+    fn call(&mut self, uri: Uri) -> Self::Future {
+        let (connecting, limit) = (self.https.call(uri), self.limit);
+        Box::pin(async move {
+            tokio::time::timeout(limit, connecting).await.unwrap_or_else(|_| {
+                let text = format!("no connection within {}", duration::display(limit));
+                Err(io::Error::new(io::ErrorKind::TimedOut, text).into())
+            })
+        })
+    }
+}

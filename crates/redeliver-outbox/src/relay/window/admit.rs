@@ -1,0 +1,241 @@
+//! Taking in what a read found.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{Held, LaneKey, Source, Stage, Window};
+use crate::{
+    DeadReason, Message, Timestamp,
+    destination::unknown,
+    limits,
+    relay::lane::Due,
+    store::{AfterDeath, Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Settlement, Until, Verdict},
+};
+
+/// A due message that there is no room for, or that waits for another of its lane, looks again after this long.
+const NOT_NOW: Duration = Duration::from_secs(1);
+/// A due message of a lane that stands still looks again after this long.
+const PARKED: Duration = Duration::from_secs(60);
+
+/// A message on its way into the window.
+struct Arrival {
+    message: Message,
+    lease: Lease,
+    source: Source,
+    suspect: bool,
+    route: usize,
+}
+
+impl Window {
+    /// Takes in what a read found, and says what can be written of it at once.
+    pub(in crate::relay) fn admit(&mut self, found: Found, demand: &Demand) -> Vec<Settlement> {
+        let mut settlements = Vec::new();
+        let now = found.now;
+        // What was read again comes before what is new: a lane that is complete again takes the new ones in.
+        for (asked, found) in demand.lanes.iter().zip(found.lanes) {
+            self.end_lane_read(asked, &found);
+            for message in found.messages {
+                settlements.extend(self.take_in(message, Source::Fresh, now));
+            }
+            if let (Some(route), Some(key)) = (self.tracks.index(&asked.destination), &asked.key) {
+                self.refresh(&LaneKey::new(asked.shard, route, key));
+            }
+        }
+        for (shard, lane) in found.resumed {
+            self.resume(shard, &lane);
+        }
+        for message in found.fresh {
+            settlements.extend(self.take_in(message, Source::Fresh, now));
+        }
+        for shard in found.caught_up {
+            if let Some(shard) = self.shards.get_mut(&shard) {
+                shard.caught_up = true;
+            }
+        }
+        for message in found.due {
+            settlements.extend(self.take_in(message, Source::Due, now));
+        }
+        self.settled_meanwhile = None;
+        settlements
+    }
+
+    fn end_lane_read(&mut self, asked: &LaneDemand, found: &LaneFound) {
+        let Some(route) = self.tracks.index(&asked.destination) else {
+            return;
+        };
+        let last = found.messages.last().map_or(asked.from, |last| last.number() + 1);
+        let next = (!found.complete).then_some(last);
+        match &asked.key {
+            None => self.tracks.track(asked.shard, route).end_read(next),
+            Some(key) => {
+                let key = LaneKey::new(asked.shard, route, key);
+                if let Some(lane) = self.lanes.get_mut(&key) {
+                    lane.end_read(next);
+                }
+            }
+        }
+    }
+
+    fn resume(&mut self, shard: u16, id: &LaneId) {
+        let Some(route) = self.tracks.index(&id.destination) else {
+            return;
+        };
+        let key = LaneKey::new(shard, route, &id.key);
+        if let Some(lane) = self.lanes.get_mut(&key) {
+            lane.resume();
+            self.refresh(&key);
+        }
+    }
+
+    fn take_in(&mut self, message: Message, source: Source, now: Timestamp) -> Option<Settlement> {
+        let number = message.number();
+        let settled = self.settled_meanwhile.as_ref();
+        let known =
+            self.held.contains_key(&number) || settled.is_some_and(|settled| settled.contains(&number));
+        let shard = self.shards.get_mut(&message.shard)?;
+        // A due message of a shard that is not yet known to its end comes again with the next read.
+        let too_soon = source == Source::Due && message.key.is_some() && !shard.caught_up;
+        if known || shard.leaving || too_soon {
+            return None;
+        }
+        let weight = message.weight();
+        self.usual_weight = Some(self.usual_weight.map_or(weight, |usual| (usual * 7 + weight) / 8));
+        let (lease, suspect) = (shard.lease, shard.suspects(&message, source, now));
+        let Some(route) = self.tracks.index(&message.destination) else {
+            let settlement = Settlement::of(&message, lease, self.unknown_destination(&message));
+            self.hold(busy(message, lease, None, source));
+            return Some(settlement);
+        };
+        let redrives = message.redrives;
+        let arrival = Arrival {
+            message,
+            lease,
+            source,
+            suspect,
+            route,
+        };
+        let until = match (&arrival.message.key, source) {
+            (Some(key), Source::Fresh) => {
+                self.lane_fresh(&LaneKey::new(lease.shard, route, key), arrival, now)
+            }
+            (Some(key), Source::Due) => self.lane_due(&LaneKey::new(lease.shard, route, key), arrival, now),
+            (None, _) => self.unkeyed(arrival, now),
+        }?;
+        Some(Settlement {
+            lease,
+            number,
+            redrives,
+            verdict: Verdict::Postponed(until),
+        })
+    }
+
+    fn unknown_destination(&self, message: &Message) -> Verdict {
+        let error = unknown(&message.destination, self.tracks.names());
+        Verdict::Dead {
+            attempted: None,
+            reason: DeadReason::UnknownDestination,
+            error: limits::error_text(&error),
+            lane: if message.key.is_some() {
+                AfterDeath::Gap
+            } else {
+                AfterDeath::None
+            },
+        }
+    }
+
+    fn unkeyed(&mut self, arrival: Arrival, now: Timestamp) -> Option<Until> {
+        let (number, route) = (arrival.message.number(), arrival.route);
+        let room = self.tracks.has_room(route);
+        let until = match arrival.source {
+            Source::Fresh => not_yet(&arrival.message, now).map(Until::At),
+            Source::Due => (!room).then_some(Until::After(NOT_NOW)),
+        };
+        if until.is_some() {
+            self.hold(busy(arrival.message, arrival.lease, Some(route), arrival.source));
+            return until;
+        }
+        let fresh = arrival.source == Source::Fresh;
+        if !fresh || self.tracks.track(arrival.lease.shard, route).takes(number, room) {
+            self.hold(waiting(arrival, None));
+            self.tracks.ready(route, number);
+        }
+        None
+    }
+
+    fn lane_fresh(&mut self, key: &LaneKey, arrival: Arrival, now: Timestamp) -> Option<Until> {
+        let number = arrival.message.number();
+        let room = self.tracks.has_room(key.route);
+        let lane = self.lanes.entry(key.clone()).or_default();
+        if let Some(due) = not_yet(&arrival.message, now) {
+            let behind = lane.schedule(number, Some(due));
+            self.let_all_go(behind);
+            self.hold(busy(
+                arrival.message,
+                arrival.lease,
+                Some(key.route),
+                arrival.source,
+            ));
+            return Some(Until::At(due));
+        }
+        if lane.push(number, room && lane.waiting() < self.limits.lane) {
+            self.hold(waiting(arrival, Some(key.clone())));
+        }
+        self.refresh(key);
+        None
+    }
+
+    fn lane_due(&mut self, key: &LaneKey, arrival: Arrival, now: Timestamp) -> Option<Until> {
+        let number = arrival.message.number();
+        let lane = self.lanes.entry(key.clone()).or_default();
+        // What cannot go yet makes room for others that are due.
+        let until = match lane.push_due(number) {
+            Due::Taken => {
+                self.hold(waiting(arrival, Some(key.clone())));
+                self.refresh(key);
+                return None;
+            }
+            Due::Soon => now.plus(NOT_NOW),
+            Due::After(due) => due.max(now.plus(NOT_NOW)),
+            Due::Later => now.plus(PARKED),
+        };
+        lane.schedule(number, Some(until));
+        self.hold(busy(
+            arrival.message,
+            arrival.lease,
+            Some(key.route),
+            arrival.source,
+        ));
+        Some(Until::At(until))
+    }
+}
+
+/// The time that the message asked for, if it has not come.
+fn not_yet(message: &Message, now: Timestamp) -> Option<Timestamp> {
+    message.not_before.filter(|&due| due > now)
+}
+
+/// Held only until its verdict is written.
+fn busy(message: Message, lease: Lease, route: Option<usize>, source: Source) -> Held {
+    Held {
+        message: Arc::new(message),
+        lease,
+        route,
+        lane: None,
+        suspect: false,
+        counted: false,
+        due: source == Source::Due,
+        stage: Stage::Busy,
+    }
+}
+
+fn waiting(arrival: Arrival, lane: Option<LaneKey>) -> Held {
+    Held {
+        message: Arc::new(arrival.message),
+        lease: arrival.lease,
+        route: Some(arrival.route),
+        lane,
+        suspect: arrival.suspect,
+        counted: false,
+        due: arrival.source == Source::Due,
+        stage: Stage::Waiting,
+    }
+}

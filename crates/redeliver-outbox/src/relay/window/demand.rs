@@ -1,0 +1,96 @@
+//! What a window has room for.
+
+use std::collections::HashSet;
+
+use super::{LaneKey, Window, Wish};
+use crate::store::{Demand, LaneDemand};
+
+/// So many lanes are read again in one statement.
+const LANES_A_READ: usize = 16;
+/// Until the weight of messages is known, so many are read.
+const FIRST_READ: usize = 64;
+
+impl Window {
+    /// What there is room for; nothing if it would not be worth a statement.
+    pub(in crate::relay) fn demand(&mut self) -> Option<Demand> {
+        let fresh = self.room()?;
+        let mut lanes = self.lane_demands();
+        lanes.extend(self.tracks.demands(LANES_A_READ));
+        self.settled_meanwhile = Some(HashSet::new());
+        Some(Demand {
+            fresh,
+            due: fresh + self.held_due,
+            lanes,
+        })
+    }
+
+    /// Whether a read is worth its statement.
+    pub(in crate::relay) fn has_room(&self) -> bool {
+        self.room().is_some()
+    }
+
+    fn room(&self) -> Option<usize> {
+        let room = self.limits.messages.saturating_sub(self.held.len());
+        let fitting = match self.usual_weight {
+            Some(usual) => self.limits.bytes.saturating_sub(self.weight) / usual.max(1),
+            None => FIRST_READ,
+        };
+        let fresh = room.min(fitting).min(self.limits.read_batch);
+        let worth_it = self.limits.read_batch.min(self.limits.messages).div_ceil(4);
+        let enough = fresh >= worth_it.min(FIRST_READ);
+        (enough || (fresh > 0 && self.held.is_empty())).then_some(fresh)
+    }
+
+    /// Whether something could be read that was let go before, and there is room for it.
+    pub(in crate::relay) fn wants_lanes(&self) -> bool {
+        self.wanted.iter().any(|key| self.tracks.has_room(key.route)) || self.tracks.wants_read()
+    }
+
+    fn lane_demands(&mut self) -> Vec<LaneDemand> {
+        let mut demands = Vec::new();
+        let mut later = Vec::new();
+        while demands.len() < LANES_A_READ
+            && let Some(key) = self.wanted.pop_front()
+        {
+            let Some(lane) = self.lanes.get_mut(&key) else {
+                continue;
+            };
+            lane.wanted = false;
+            let Wish::Read(from) = lane.wish() else { continue };
+            if !self.tracks.has_room(key.route) {
+                lane.wanted = true;
+                later.push(key);
+                continue;
+            }
+            lane.begin_read();
+            demands.push(LaneDemand {
+                shard: key.shard,
+                destination: self.tracks.name(key.route).to_owned(),
+                key: Some(key.key),
+                from,
+                limit: self.limits.lane,
+            });
+        }
+        self.wanted.extend(later);
+        demands
+    }
+
+    /// The read failed; it will be asked for again.
+    pub(in crate::relay) fn read_failed(&mut self, demand: &Demand) {
+        self.settled_meanwhile = None;
+        for asked in &demand.lanes {
+            let Some(route) = self.tracks.index(&asked.destination) else {
+                continue;
+            };
+            let Some(key) = &asked.key else {
+                self.tracks.track(asked.shard, route).forget_read();
+                continue;
+            };
+            let key = LaneKey::new(asked.shard, route, key);
+            if let Some(lane) = self.lanes.get_mut(&key) {
+                lane.forget_read();
+                self.refresh(&key);
+            }
+        }
+    }
+}

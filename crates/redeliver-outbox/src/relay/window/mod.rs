@@ -1,0 +1,280 @@
+//! What a relay holds in memory: pure bookkeeping, without a clock, a database or a destination.
+
+mod admit;
+mod demand;
+mod settled;
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    sync::Arc,
+};
+
+use super::{
+    lane::{Lane, Wish},
+    shard::{Shard, Source},
+    track::Tracks,
+};
+use crate::{
+    Message,
+    destination::Routes,
+    store::{Claimed, LaneId, Lease},
+};
+
+/// How much a window may hold.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub messages: usize,
+    pub bytes: usize,
+    pub lane: usize,
+    pub read_batch: usize,
+}
+
+/// A lane within a shard, its destination by its place in the list of routes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct LaneKey {
+    shard: u16,
+    route: usize,
+    key: String,
+}
+
+impl LaneKey {
+    fn new(shard: u16, route: usize, key: &str) -> Self {
+        let key = key.to_owned();
+        Self { shard, route, key }
+    }
+}
+
+#[derive(Debug)]
+struct Held {
+    message: Arc<Message>,
+    lease: Lease,
+    route: Option<usize>,
+    lane: Option<LaneKey>,
+    /// Its attempt is to be counted before the send.
+    suspect: bool,
+    /// Its attempt has been.
+    counted: bool,
+    due: bool,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// For its turn.
+    Waiting,
+    /// On its way, or its verdict on its way to the database.
+    Busy,
+}
+
+/// A message whose turn it is.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub message: Arc<Message>,
+    pub lease: Lease,
+    pub route: usize,
+    /// Its attempt has to be counted first.
+    pub count_first: bool,
+    /// Its attempt is counted already: it is the one that `message.attempts` says.
+    pub counted: bool,
+    pub headed_parked_lane: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Window {
+    limits: Limits,
+    shards: BTreeMap<u16, Shard>,
+    held: HashMap<i64, Held>,
+    held_due: usize,
+    weight: usize,
+    /// What a message weighs, as of late.
+    usual_weight: Option<usize>,
+    tracks: Tracks,
+    lanes: HashMap<LaneKey, Lane>,
+    /// Lanes that wish to be read again, in the order of their wishes.
+    wanted: VecDeque<LaneKey>,
+    /// While a read is under way: what was settled since. The read may have seen it as it was before.
+    settled_meanwhile: Option<HashSet<i64>>,
+}
+
+impl Window {
+    pub(super) fn new(limits: Limits, routes: &Routes) -> Self {
+        Self {
+            limits,
+            shards: BTreeMap::new(),
+            held: HashMap::new(),
+            held_due: 0,
+            weight: 0,
+            usual_weight: None,
+            tracks: Tracks::new(routes, limits.messages),
+            lanes: HashMap::new(),
+            wanted: VecDeque::new(),
+            settled_meanwhile: None,
+        }
+    }
+
+    pub(super) fn leases(&self) -> impl Iterator<Item = Lease> {
+        self.shards.values().map(|shard| shard.lease)
+    }
+
+    pub(super) fn owned(&self) -> usize {
+        self.shards.len()
+    }
+
+    /// Shards that stay.
+    pub(super) fn staying(&self) -> impl Iterator<Item = u16> {
+        self.shards
+            .iter()
+            .filter(|(_, shard)| !shard.leaving)
+            .map(|(&shard, _)| shard)
+    }
+
+    pub(super) fn held(&self) -> usize {
+        self.held.len()
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.tracks.in_flight()
+    }
+
+    pub(super) fn own(&mut self, claimed: &Claimed) {
+        let shard = claimed.lease.shard;
+        self.shards.insert(shard, Shard::new(claimed));
+        for scheduled in &claimed.scheduled {
+            if let Some(lane) = self.lane(shard, &scheduled.lane) {
+                lane.schedule(scheduled.number, None);
+            }
+        }
+        for parked in &claimed.parked {
+            if let Some(lane) = self.lane(shard, &parked.lane) {
+                lane.park(parked.head);
+            }
+        }
+    }
+
+    fn lane(&mut self, shard: u16, lane: &LaneId) -> Option<&mut Lane> {
+        let route = self.tracks.index(&lane.destination)?;
+        let key = LaneKey::new(shard, route, &lane.key);
+        Some(self.lanes.entry(key).or_default())
+    }
+
+    /// The shard is somebody else's: nothing of it is held any more, whatever it was.
+    pub(super) fn lose(&mut self, shard: u16) {
+        self.shards.remove(&shard);
+        self.forget(shard, |_| true);
+    }
+
+    /// The shard is to be given back: what has not begun does not begin.
+    pub(super) fn leave(&mut self, shard: u16) {
+        if let Some(owned) = self.shards.get_mut(&shard) {
+            owned.leaving = true;
+            self.forget(shard, |held| held.stage == Stage::Waiting);
+        }
+    }
+
+    fn forget(&mut self, shard: u16, which: impl Fn(&Held) -> bool) {
+        self.lanes.retain(|key, _| key.shard != shard);
+        self.tracks.forget_shard(shard);
+        let gone = self
+            .held
+            .iter()
+            .filter(|(_, held)| held.lease.shard == shard && which(held));
+        let gone = gone.map(|(&number, _)| number).collect();
+        self.let_all_go(gone);
+    }
+
+    /// Shards on their way out of which nothing is held any more.
+    pub(super) fn quiet(&self) -> Vec<Lease> {
+        let quiet = self
+            .shards
+            .values()
+            .filter(|shard| shard.leaving && shard.held == 0);
+        quiet.map(|shard| shard.lease).collect()
+    }
+
+    fn hold(&mut self, held: Held) {
+        self.weight += held.message.weight();
+        self.held_due += usize::from(held.due);
+        if let Some(shard) = self.shards.get_mut(&held.lease.shard) {
+            shard.held += 1;
+        }
+        if let Some(route) = held.route {
+            self.tracks.held(route, 1);
+        }
+        self.held.insert(held.message.number(), held);
+    }
+
+    fn let_go(&mut self, number: i64) -> Option<Held> {
+        let held = self.held.remove(&number)?;
+        self.weight = self.weight.saturating_sub(held.message.weight());
+        self.held_due -= usize::from(held.due);
+        if let Some(shard) = self.shards.get_mut(&held.lease.shard) {
+            shard.held = shard.held.saturating_sub(1);
+        }
+        if let Some(route) = held.route {
+            self.tracks.held(route, -1);
+        }
+        Some(held)
+    }
+
+    fn let_all_go(&mut self, numbers: Vec<i64>) {
+        for number in numbers {
+            self.let_go(number);
+        }
+    }
+
+    /// Gives a lane's next message its turn, or puts down the lane's wish.
+    fn refresh(&mut self, key: &LaneKey) {
+        let Some(lane) = self.lanes.get_mut(key) else {
+            return;
+        };
+        match lane.wish() {
+            Wish::Go(number) => {
+                lane.take_turn(number);
+                self.tracks.ready(key.route, number);
+            }
+            Wish::Read(_) if !lane.wanted => {
+                lane.wanted = true;
+                self.wanted.push_back(key.clone());
+            }
+            Wish::Read(_) | Wish::Wait => {}
+            Wish::Gone => {
+                self.lanes.remove(key);
+            }
+        }
+    }
+
+    /// The next message whose turn it is at a destination that takes one more.
+    pub(super) fn next(&mut self) -> Option<Turn> {
+        loop {
+            let (route, number) = self.tracks.next()?;
+            let waiting = self.held.get_mut(&number);
+            // What was let go while it waited for its turn leaves its number behind.
+            let Some(held) = waiting.filter(|held| held.stage == Stage::Waiting) else {
+                continue;
+            };
+            held.stage = Stage::Busy;
+            let lane = held.lane.as_ref().and_then(|key| self.lanes.get(key));
+            return Some(Turn {
+                message: Arc::clone(&held.message),
+                lease: held.lease,
+                route,
+                count_first: held.suspect && !held.counted,
+                counted: held.counted,
+                headed_parked_lane: lane.is_some_and(|lane| lane.is_parked_for(number)),
+            });
+        }
+    }
+
+    pub(super) fn sending(&mut self, route: usize) {
+        self.tracks.sending(route, 1);
+    }
+
+    pub(super) fn sent(&mut self, route: usize) {
+        self.tracks.sending(route, -1);
+    }
+
+    /// Whether a message is still this relay's, in this epoch of its shard.
+    pub(super) fn is_held(&self, number: i64, lease: Lease) -> bool {
+        self.held.get(&number).is_some_and(|held| held.lease == lease)
+    }
+}

@@ -1,0 +1,64 @@
+//! What a written verdict changes.
+
+use std::sync::Arc;
+
+use super::{Stage, Window};
+use crate::{
+    Timestamp,
+    store::{AfterDeath, Settlement, Verdict},
+};
+
+impl Window {
+    /// A verdict has been written.
+    pub(in crate::relay) fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
+        let number = settlement.number;
+        if !self.is_held(number, settlement.lease) {
+            return;
+        }
+        if let Verdict::Counted { attempt } = settlement.verdict {
+            self.counted(number, attempt);
+            return;
+        }
+        if let Some(settled) = &mut self.settled_meanwhile {
+            settled.insert(number);
+        }
+        let Some(key) = self.let_go(number).and_then(|held| held.lane) else {
+            return;
+        };
+        let Some(lane) = self.lanes.get_mut(&key) else {
+            return;
+        };
+        lane.end_turn(number);
+        let behind = match &settlement.verdict {
+            Verdict::Retry { wait, .. } => lane.schedule(number, Some(now.plus(*wait))),
+            Verdict::Dead {
+                lane: AfterDeath::Park,
+                ..
+            } => lane.park(number),
+            Verdict::Delivered(attempted) if attempted.resumes_lane => {
+                lane.resume();
+                Vec::new()
+            }
+            _ => Vec::new(),
+        };
+        self.let_all_go(behind);
+        self.refresh(&key);
+    }
+
+    fn counted(&mut self, number: i64, attempt: u32) {
+        let Some(held) = self.held.get_mut(&number) else {
+            return;
+        };
+        held.counted = true;
+        held.stage = Stage::Waiting;
+        Arc::make_mut(&mut held.message).attempts = attempt;
+        let shard = held.lease.shard;
+        if let Some(route) = held.route {
+            self.tracks.ready_first(route, number);
+        }
+        // In a shard on its way out nothing begins: the attempt stays counted, as that of a process that ended.
+        if self.shards.get(&shard).is_none_or(|shard| shard.leaving) {
+            self.let_go(number);
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! Random histories through the window alone, against the smallest model of a database that keeps the store's contract.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use proptest::prelude::*;
+
+use super::window::{Limits, Turn, Window};
+use crate::{
+    Message, MessageId, Payload, Timestamp,
+    destination::{Delivery, Destination, Outcome, Route, Routes},
+    store::{
+        AfterDeath, Attempted, Claimed, Demand, Found, LaneFound, LaneId, Lease, Left, ParkedLane, Scheduled,
+        Settlement, Until, Verdict,
+    },
+};
+
+#[derive(Debug)]
+struct Nowhere;
+
+impl Destination for Nowhere {
+    fn deliver<'a>(&'a self, _: Delivery<'a>) -> futures_core::future::BoxFuture<'a, Outcome> {
+        Box::pin(std::future::ready(Outcome::Delivered))
+    }
+
+    fn kind(&self) -> &'static str {
+        "nowhere"
+    }
+}
+
+/// What the rows of a database would say.
+#[derive(Default)]
+struct Rows {
+    now: i64,
+    live: BTreeMap<i64, Message>,
+    cursors: BTreeMap<u16, i64>,
+    parked: HashMap<(u16, LaneId), i64>,
+    resumed: Vec<(u16, LaneId)>,
+    delivered: Vec<i64>,
+    dead: BTreeSet<i64>,
+}
+
+impl Rows {
+    fn read(&mut self, demand: &Demand) -> Found {
+        let fresh_rows = |message: &&Message| message.next_attempt_at.is_none();
+        let mut found = Found {
+            now: Timestamp::from_millis(self.now),
+            resumed: std::mem::take(&mut self.resumed),
+            ..Found::default()
+        };
+        for asked in &demand.lanes {
+            let cursor = self.cursors.get(&asked.shard).copied().unwrap_or(0);
+            let rows = self
+                .live
+                .range(asked.from..=cursor.max(asked.from))
+                .map(|(_, row)| row)
+                .filter(fresh_rows);
+            let mut messages: Vec<Message> = rows
+                .filter(|row| {
+                    row.shard == asked.shard && row.destination == asked.destination && row.key == asked.key
+                })
+                .filter(|row| row.number() <= cursor)
+                .take(asked.limit + 1)
+                .cloned()
+                .collect();
+            let complete = messages.len() <= asked.limit;
+            messages.truncate(asked.limit);
+            found.lanes.push(LaneFound { messages, complete });
+        }
+        for (&shard, cursor) in &mut self.cursors {
+            let room = demand.fresh - found.fresh.len();
+            let rows = self
+                .live
+                .range(*cursor + 1..)
+                .map(|(_, row)| row)
+                .filter(fresh_rows);
+            let rows: Vec<Message> = rows
+                .filter(|row| row.shard == shard)
+                .take(room)
+                .cloned()
+                .collect();
+            if let Some(last) = rows.last() {
+                *cursor = last.number();
+            }
+            if rows.len() < room {
+                found.caught_up.push(shard);
+            }
+            found.fresh.extend(rows);
+        }
+        let mut due: Vec<Message> = self
+            .live
+            .values()
+            .filter(|row| row.next_attempt_at.is_some_and(|due| due <= found.now))
+            .cloned()
+            .collect();
+        due.retain(|row| self.cursors.contains_key(&row.shard));
+        due.sort_by_key(|row| (row.next_attempt_at, row.number()));
+        due.truncate(demand.due);
+        found.due = due;
+        found
+    }
+
+    fn settle(&mut self, settlement: &Settlement) {
+        let number = settlement.number;
+        let now = Timestamp::from_millis(self.now);
+        let Some(row) = self.live.get_mut(&number) else {
+            return;
+        };
+        match &settlement.verdict {
+            Verdict::Delivered(_) => {
+                let row = self.live.remove(&number).unwrap();
+                self.parked.retain(|_, head| *head != number);
+                self.delivered.push(row.number());
+            }
+            Verdict::Retry { attempted, wait } => {
+                row.attempts = attempted.attempt;
+                row.next_attempt_at = Some(now.plus(*wait));
+            }
+            Verdict::Dead { lane, .. } => {
+                let row = self.live.remove(&number).unwrap();
+                if let (AfterDeath::Park, Some(key)) = (lane, &row.key) {
+                    let lane = LaneId {
+                        destination: row.destination.clone(),
+                        key: key.clone(),
+                    };
+                    self.parked.insert((row.shard, lane), number);
+                }
+                self.dead.insert(number);
+            }
+            Verdict::Postponed(Until::At(at)) => row.next_attempt_at = Some(*at),
+            Verdict::Postponed(Until::After(wait)) => row.next_attempt_at = Some(now.plus(*wait)),
+            Verdict::Counted { attempt } => row.attempts = *attempt,
+        }
+    }
+
+    fn claim(&mut self, shard: u16, epoch: i64) -> Claimed {
+        self.cursors.insert(shard, 0);
+        let of_shard = self.live.values().filter(|row| row.shard == shard);
+        let lane_of = |row: &Message| {
+            row.key.clone().map(|key| LaneId {
+                destination: row.destination.clone(),
+                key,
+            })
+        };
+        Claimed {
+            lease: Lease { shard, epoch },
+            left: if epoch % 2 == 0 {
+                Left::Clean
+            } else {
+                Left::Crashed { window: 4 }
+            },
+            highest: of_shard.clone().map(Message::number).max().unwrap_or(0),
+            scheduled: of_shard
+                .filter(|row| row.next_attempt_at.is_some())
+                .filter_map(|row| {
+                    lane_of(row).map(|lane| Scheduled {
+                        number: row.number(),
+                        lane,
+                    })
+                })
+                .collect(),
+            parked: self
+                .parked
+                .iter()
+                .filter(|((of, _), _)| *of == shard)
+                .map(|((_, lane), head)| ParkedLane {
+                    lane: lane.clone(),
+                    head: *head,
+                })
+                .collect(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Insert {
+        shard: u16,
+        destination: usize,
+        key: Option<u8>,
+        delay: i64,
+    },
+    Read,
+    /// The outcome of the n-th message on its way: delivered, to be retried after so long, dead, dead and parked.
+    End {
+        which: usize,
+        how: u8,
+    },
+    Settle {
+        how_many: usize,
+    },
+    Pass(i64),
+    /// The shard goes to somebody else and comes back.
+    Lose(u16),
+    Redrive,
+    FailRead,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (0..2_u16, 0..3_usize, proptest::option::of(0..3_u8), prop_oneof![4 => Just(0), 1 => 1..30_i64])
+            .prop_map(|(shard, destination, key, delay)| Step::Insert { shard, destination, key, delay }),
+        4 => Just(Step::Read),
+        5 => (0..8_usize, 0..8_u8).prop_map(|(which, how)| Step::End { which, how }),
+        4 => (1..6_usize).prop_map(|how_many| Step::Settle { how_many }),
+        2 => (1..20_i64).prop_map(Step::Pass),
+        1 => (0..2_u16).prop_map(Step::Lose),
+        1 => Just(Step::Redrive),
+        1 => Just(Step::FailRead),
+    ]
+}
+
+struct World {
+    rows: Rows,
+    window: Window,
+    on_the_way: Vec<Turn>,
+    pending: Vec<Settlement>,
+    epoch: i64,
+    last: i64,
+    redriven: BTreeSet<i64>,
+    /// What was sent, in its order, to check lanes: (shard, destination, key, number).
+    sent: Vec<(LaneId, i64)>,
+}
+
+const LIMITS: Limits = Limits {
+    messages: 12,
+    bytes: 1 << 20,
+    lane: 2,
+    read_batch: 5,
+};
+
+impl World {
+    fn new() -> Self {
+        let route = || Route {
+            concurrency: 2,
+            ..Route::to(Nowhere)
+        };
+        let routes = Routes::new().with("a", route()).with("b", route());
+        let mut world = Self {
+            rows: Rows::default(),
+            window: Window::new(LIMITS, &routes),
+            on_the_way: Vec::new(),
+            pending: Vec::new(),
+            epoch: 0,
+            last: 0,
+            redriven: BTreeSet::new(),
+            sent: Vec::new(),
+        };
+        for shard in 0..2 {
+            world.own(shard);
+        }
+        world
+    }
+
+    fn own(&mut self, shard: u16) {
+        self.epoch += 1;
+        let claimed = self.rows.claim(shard, self.epoch);
+        self.window.own(&claimed);
+    }
+
+    fn take(&mut self, step: Step) {
+        match step {
+            Step::Insert {
+                shard,
+                destination,
+                key,
+                delay,
+            } => self.insert(shard, destination, key, delay),
+            Step::Read => {
+                if let Some(demand) = self.window.demand() {
+                    let found = self.rows.read(&demand);
+                    self.pending.extend(self.window.admit(found, &demand));
+                }
+            }
+            Step::FailRead => {
+                if let Some(demand) = self.window.demand() {
+                    self.window.read_failed(&demand);
+                }
+            }
+            Step::End { which, how } => self.end(which, how),
+            Step::Settle { how_many } => {
+                for _ in 0..how_many.min(self.pending.len()) {
+                    let settlement = self.pending.remove(0);
+                    self.rows.settle(&settlement);
+                    self.window
+                        .settled(&settlement, Timestamp::from_millis(self.rows.now));
+                }
+            }
+            Step::Pass(time) => self.rows.now += time,
+            Step::Lose(shard) => {
+                self.window.lose(shard);
+                self.pending.retain(|settlement| settlement.lease.shard != shard);
+                self.on_the_way.retain(|turn| {
+                    let lost = turn.lease.shard == shard;
+                    if lost {
+                        self.window.sent(turn.route);
+                    }
+                    !lost
+                });
+                self.own(shard);
+            }
+            Step::Redrive => self.redrive(),
+        }
+        self.begin();
+        assert!(
+            self.window.held() <= LIMITS.messages + LIMITS.read_batch + 16 * LIMITS.lane,
+            "the window is bounded"
+        );
+    }
+
+    fn insert(&mut self, shard: u16, destination: usize, key: Option<u8>, delay: i64) {
+        self.last += 1;
+        let message = Message {
+            id: MessageId::new(self.last, 7),
+            shard,
+            destination: ["a", "b", "nowhere"][destination].to_owned(),
+            key: key.map(|key| format!("{shard}-{key}")),
+            payload: Payload::from("x"),
+            content_type: None,
+            headers: None,
+            traceparent: None,
+            not_before: (delay > 0).then(|| Timestamp::from_millis(self.rows.now + delay)),
+            expires_at: None,
+            created_at: Timestamp::from_millis(self.rows.now),
+            attempts: 0,
+            redrives: 0,
+            next_attempt_at: None,
+            last_attempt_at: None,
+            last_error: None,
+            last_wait_ms: 0,
+        };
+        self.rows.live.insert(self.last, message);
+    }
+
+    fn redrive(&mut self) {
+        let parked = self.rows.parked.values().min().copied();
+        let Some(number) = parked.or_else(|| self.rows.dead.first().copied()) else {
+            return;
+        };
+        if !self.rows.dead.remove(&number) {
+            return;
+        }
+        self.redriven.insert(number);
+        let lane = self
+            .rows
+            .parked
+            .iter()
+            .find(|(_, head)| **head == number)
+            .map(|(key, _)| key.clone());
+        // The row as it was; who it belonged to is all that matters here.
+        if let Some((shard, id)) = lane {
+            self.insert(shard, usize::from(id.destination == "b"), None, 0);
+            let mut row = self.rows.live.remove(&self.last).unwrap();
+            row.id = MessageId::new(number, 7);
+            row.key = Some(id.key);
+            row.next_attempt_at = Some(Timestamp::from_millis(self.rows.now));
+            row.redrives = 1;
+            self.rows.live.insert(number, row);
+        }
+    }
+
+    fn begin(&mut self) {
+        while let Some(turn) = self.window.next() {
+            let number = turn.message.number();
+            if turn.count_first {
+                let verdict = Verdict::Counted {
+                    attempt: turn.message.attempts + 1,
+                };
+                self.pending
+                    .push(Settlement::of(&turn.message, turn.lease, verdict));
+                continue;
+            }
+            assert!(
+                turn.message
+                    .not_before
+                    .is_none_or(|due| due.as_millis() <= self.rows.now),
+                "{number} is early"
+            );
+            if let Some(key) = turn.message.key.clone() {
+                let lane = LaneId {
+                    destination: turn.message.destination.clone(),
+                    key,
+                };
+                let busy = self
+                    .on_the_way
+                    .iter()
+                    .any(|other| other.message.key == turn.message.key && other.route == turn.route);
+                assert!(!busy, "{number} while another of its lane is on its way");
+                let before = self.rows.live.values().find(|row| {
+                    row.key == turn.message.key
+                        && row.destination == turn.message.destination
+                        && row.number() < number
+                });
+                let allowed = before.is_none_or(|row| self.redriven.contains(&row.number()))
+                    || self.redriven.contains(&number);
+                assert!(allowed, "{number} overtakes {:?}", before.map(Message::number));
+                let parked = self.rows.parked.get(&(turn.lease.shard, lane.clone())).copied();
+                assert!(
+                    parked.is_none_or(|head| head == number),
+                    "{number} of a lane parked for {parked:?}"
+                );
+                self.sent.push((lane, number));
+            }
+            self.window.sending(turn.route);
+            self.on_the_way.push(turn);
+        }
+    }
+
+    fn end(&mut self, which: usize, how: u8) {
+        if self.on_the_way.is_empty() {
+            return;
+        }
+        let turn = self.on_the_way.remove(which % self.on_the_way.len());
+        self.window.sent(turn.route);
+        let number = turn.message.number();
+        let attempted = Attempted {
+            attempt: turn.message.attempts + u32::from(!turn.counted),
+            took: Duration::ZERO,
+            class: "",
+            error: String::new(),
+            resumes_lane: how < 5 && turn.headed_parked_lane,
+        };
+        let verdict = match how {
+            0..5 => Verdict::Delivered(attempted),
+            5 => Verdict::Retry {
+                attempted,
+                wait: Duration::from_millis(5),
+            },
+            _ => Verdict::Dead {
+                attempted: Some(attempted),
+                reason: crate::DeadReason::Permanent,
+                error: String::new(),
+                lane: match (&turn.message.key, how) {
+                    (None, _) => AfterDeath::None,
+                    (Some(_), 6) => AfterDeath::Gap,
+                    _ => AfterDeath::Park,
+                },
+            },
+        };
+        if self.window.is_held(number, turn.lease) {
+            self.pending
+                .push(Settlement::of(&turn.message, turn.lease, verdict));
+        }
+    }
+
+    /// With nothing failing any more, everything must come to its end.
+    fn finish(&mut self) {
+        for _ in 0..2_000 {
+            if self.rows.live.is_empty() {
+                return;
+            }
+            let parked: Vec<(u16, LaneId)> = self.rows.parked.drain().map(|(lane, _)| lane).collect();
+            self.rows.resumed.extend(parked);
+            self.take(Step::Read);
+            while !self.on_the_way.is_empty() {
+                self.end(0, 0);
+            }
+            self.take(Step::Settle { how_many: 100 });
+            self.take(Step::Pass(1_500));
+        }
+        let left: Vec<_> = self
+            .rows
+            .live
+            .values()
+            .map(|row| {
+                (
+                    row.number(),
+                    row.destination.clone(),
+                    row.key.clone(),
+                    row.next_attempt_at,
+                )
+            })
+            .collect();
+        panic!("stuck: {left:?}\n{:#?}", Arc::new(&self.window));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_is_lost_and_no_lane_is_overtaken(steps in proptest::collection::vec(step(), 1..200)) {
+        let mut world = World::new();
+        for step in steps {
+            world.take(step);
+        }
+        world.finish();
+        let ended: BTreeSet<i64> = world.rows.delivered.iter().copied().collect();
+        prop_assert_eq!(ended.len(), world.rows.delivered.len(), "delivered once each");
+    }
+}

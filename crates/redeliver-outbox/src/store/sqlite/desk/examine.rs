@@ -1,0 +1,153 @@
+//! The health of the database.
+
+use std::time::Duration;
+
+use super::{Done, Session, row, status};
+use crate::{
+    Timestamp,
+    desk::{Finding, Grade},
+};
+
+/// Before this version a checkpoint that meets a writer can damage a database in WAL mode.
+const SAFE_VERSION: i32 = 3_051_003;
+/// Free pages are nothing to mind below this many.
+const FREE_PAGES: i64 = 10_000;
+/// A WAL file as large as this has not been checkpointed to its end for long.
+const LARGE_WAL: u64 = 256 << 20;
+/// How far ahead of the clock a time in the tables may be.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
+
+pub(super) fn examine(session: &Session<'_>) -> Done<Vec<Finding>> {
+    Ok(vec![
+        version(),
+        journal(session)?,
+        synchronous(session)?,
+        integrity(session)?,
+        shards(session)?,
+        space(session)?,
+        wal(session),
+        clock(session)?,
+    ])
+}
+
+fn finding(grade: Grade, topic: &'static str, what: String, next: &str) -> Finding {
+    Finding {
+        grade,
+        topic,
+        what,
+        next: next.to_owned(),
+    }
+}
+
+fn pragma<T: rusqlite::types::FromSql>(session: &Session<'_>, name: &str) -> rusqlite::Result<T> {
+    session
+        .transaction
+        .pragma_query_value(None, name, |row| row.get(0))
+}
+
+fn version() -> Finding {
+    let what = format!("SQLite is {}", rusqlite::version());
+    if rusqlite::version_number() >= SAFE_VERSION {
+        return finding(Grade::Good, "version", what, "");
+    }
+    let next = "use a build with SQLite 3.51.3 or later: older ones can damage a database in WAL mode";
+    finding(Grade::Problem, "version", what, next)
+}
+
+fn journal(session: &Session<'_>) -> rusqlite::Result<Finding> {
+    let mode: String = pragma(session, "journal_mode")?;
+    let (grade, next) = match mode.as_str() {
+        "wal" => (Grade::Good, ""),
+        "memory" => (
+            Grade::Advice,
+            "name a file: what is in memory is gone with the process",
+        ),
+        _ => (
+            Grade::Advice,
+            "run PRAGMA journal_mode = wal: readers and the writer wait for each other now",
+        ),
+    };
+    Ok(finding(
+        grade,
+        "journal",
+        format!("the journal mode is {mode}"),
+        next,
+    ))
+}
+
+fn synchronous(session: &Session<'_>) -> rusqlite::Result<Finding> {
+    let level: i64 = pragma(session, "synchronous")?;
+    Ok(if level >= 2 {
+        let what = "a commit is on the disk when it returns".to_owned();
+        finding(Grade::Good, "synchronous", what, "")
+    } else {
+        let what = format!("synchronous is {level}: a commit may be lost when the machine stops");
+        finding(
+            Grade::Problem,
+            "synchronous",
+            what,
+            "set PRAGMA synchronous = full",
+        )
+    })
+}
+
+fn integrity(session: &Session<'_>) -> rusqlite::Result<Finding> {
+    let answer: String = session.row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    Ok(if answer == "ok" {
+        finding(Grade::Good, "integrity", "the file is sound".to_owned(), "")
+    } else {
+        let what = format!("the file is damaged: {answer}");
+        finding(Grade::Problem, "integrity", what, "restore it from a backup")
+    })
+}
+
+fn shards(session: &Session<'_>) -> rusqlite::Result<Finding> {
+    let (shards, without_owner) = status::shards(session)?;
+    Ok(if without_owner == 0 {
+        let what = format!("each of {shards} shards has a live owner");
+        finding(Grade::Good, "shards", what, "")
+    } else {
+        let what =
+            format!("{without_owner} of {shards} shards have no live owner: nothing of theirs is sent");
+        finding(Grade::Advice, "shards", what, "start a relay")
+    })
+}
+
+fn space(session: &Session<'_>) -> rusqlite::Result<Finding> {
+    let (free, pages): (i64, i64) = (pragma(session, "freelist_count")?, pragma(session, "page_count")?);
+    let what = format!("{free} of {pages} pages are free");
+    Ok(if free > FREE_PAGES && free > pages / 2 {
+        let next = "run VACUUM while little happens, if the disk needs the room";
+        finding(Grade::Advice, "space", what, next)
+    } else {
+        finding(Grade::Good, "space", what, "")
+    })
+}
+
+fn wal(session: &Session<'_>) -> Finding {
+    let path = session.transaction.path().filter(|path| !path.is_empty());
+    let size = path
+        .and_then(|path| std::fs::metadata(format!("{path}-wal")).ok())
+        .map_or(0, |file| file.len());
+    let what = format!("the write-ahead log has {size} bytes");
+    if size > LARGE_WAL {
+        let next = "end the reading transaction that is held open elsewhere: the log grows until it ends";
+        return finding(Grade::Advice, "wal", what, next);
+    }
+    finding(Grade::Good, "wal", what, "")
+}
+
+fn clock(session: &Session<'_>) -> rusqlite::Result<Finding> {
+    let latest: Timestamp = session.row(include_str!("../sql/latest_time.sql"), [], |row| {
+        row::time(row, 0)
+    })?;
+    let ahead = latest.since(session.now);
+    Ok(if ahead > CLOCK_TOLERANCE {
+        let what = format!("the newest time in the tables is {ahead:?} ahead of this machine's clock");
+        let next = "set the clocks of all machines and containers that write here";
+        finding(Grade::Problem, "clock", what, next)
+    } else {
+        let what = format!("the clock says {}", session.now);
+        finding(Grade::Good, "clock", what, "")
+    })
+}

@@ -1,0 +1,119 @@
+//! The operator's side.
+
+use futures_core::future::BoxFuture;
+
+use super::{
+    SqliteStore,
+    connection::{Done, Purpose, Session},
+    row, schema,
+};
+use crate::{
+    MessageId, NewMessage, Timestamp,
+    desk::{
+        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
+        Record, Removed, Retention, StatusReport,
+    },
+    store::{LaneId, Result},
+};
+
+mod audit;
+mod edit;
+mod enqueue;
+mod examine;
+mod look;
+mod rescue;
+mod retain;
+mod status;
+
+impl Desk for SqliteStore {
+    fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
+        let messages = messages.to_vec();
+        self.run(Purpose::Write, move |session| {
+            enqueue::enqueue(session, &messages)
+        })
+    }
+
+    fn status(&self) -> BoxFuture<'_, Result<StatusReport>> {
+        self.run(Purpose::Read, status::status)
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        page: Page,
+        payloads: bool,
+    ) -> BoxFuture<'a, Result<Vec<Record>>> {
+        let filter = filter.clone();
+        self.run(Purpose::Read, move |session| {
+            look::list(session, &filter, page, payloads)
+        })
+    }
+
+    fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
+        let filter = filter.clone();
+        self.run(Purpose::Read, move |session| look::count(session, &filter))
+    }
+
+    fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>> {
+        self.run(Purpose::Read, move |session| look::find(session, message))
+    }
+
+    fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        let (edit, act) = (edit.clone(), act.clone());
+        self.run(Purpose::Write, move |session| {
+            edit::edit(session, message, &edit, &act)
+        })
+    }
+
+    fn redrive<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        let (filter, act) = (filter.clone(), act.clone());
+        self.run(Purpose::Write, move |session| {
+            rescue::redrive(session, &filter, at_most, &act)
+        })
+    }
+
+    fn discard<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        let (filter, act) = (filter.clone(), act.clone());
+        self.run(Purpose::Write, move |session| {
+            rescue::discard(session, &filter, at_most, &act)
+        })
+    }
+
+    fn import<'a>(
+        &'a self,
+        letters: &'a [DeadLetter],
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        let (letters, act) = (letters.to_vec(), act.clone());
+        self.run(Purpose::Write, move |session| {
+            enqueue::import(session, &letters, &act)
+        })
+    }
+
+    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
+        self.run(Purpose::Read, move |session| audit::newest(session, limit))
+    }
+
+    fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {
+        self.run(Purpose::Read, look::parked_lanes)
+    }
+
+    fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>> {
+        let retention = *retention;
+        self.run(Purpose::Write, move |session| retain::retain(session, &retention))
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
+        self.run(Purpose::Read, examine::examine)
+    }
+}

@@ -1,0 +1,58 @@
+//! Putting dead letters back, or giving them up.
+
+use super::{Done, Session, audit, look};
+use crate::{
+    MessageId,
+    desk::{Act, Filter, Page},
+    state::Status,
+};
+
+pub(super) fn redrive(
+    session: &Session<'_>,
+    filter: &Filter,
+    at_most: usize,
+    act: &Act,
+) -> Done<Vec<MessageId>> {
+    let letters = dead_letters(session, filter, at_most)?;
+    for id in &letters {
+        let now = session.now.as_millis();
+        session.execute(include_str!("../sql/redrive.sql"), (id.number(), now))?;
+        session.execute(include_str!("../sql/remove_dead.sql"), [id.number()])?;
+        audit::append(session, act, "redrive", *id, "")?;
+    }
+    Ok(letters)
+}
+
+pub(super) fn discard(
+    session: &Session<'_>,
+    filter: &Filter,
+    at_most: usize,
+    act: &Act,
+) -> Done<Vec<MessageId>> {
+    let letters = dead_letters(session, filter, at_most)?;
+    for id in &letters {
+        let values = (id.number(), session.now.as_millis());
+        session.execute(include_str!("../sql/discard.sql"), values)?;
+        session.execute(include_str!("../sql/free_lane.sql"), values)?;
+        audit::append(session, act, "discard", *id, "")?;
+    }
+    Ok(letters)
+}
+
+/// The oldest of the dead letters that match and that nobody has given up.
+fn dead_letters(session: &Session<'_>, filter: &Filter, at_most: usize) -> Done<Vec<MessageId>> {
+    if !filter.statuses.is_empty() && !filter.statuses.contains(&Status::DeadLettered) {
+        return Ok(Vec::new());
+    }
+    let filter = Filter {
+        statuses: vec![Status::DeadLettered],
+        ..filter.clone()
+    };
+    let page = Page {
+        after: None,
+        limit: at_most,
+        newest_first: false,
+    };
+    let letters = look::list(session, &filter, page, false)?;
+    Ok(letters.into_iter().map(|letter| letter.id).collect())
+}

@@ -1,0 +1,3 @@
+SELECT gap, original_payload, original_payload_binary, payload, payload_binary
+FROM redeliver_dead
+WHERE number = ?1

@@ -1,0 +1,7 @@
+SELECT destination, SUM(sent), SUM(dead)
+FROM (
+    SELECT destination, COUNT(*) AS sent, 0 AS dead FROM redeliver_sent GROUP BY destination
+    UNION ALL
+    SELECT destination, 0, COUNT(*) FROM redeliver_dead WHERE discarded_at IS NULL GROUP BY destination
+)
+GROUP BY destination

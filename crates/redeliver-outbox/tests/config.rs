@@ -1,0 +1,356 @@
+//! The file that a relay is configured with: what it means, and what is said of mistakes.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it should be"
+)]
+
+use std::{fmt::Write as _, fs, path::Path, time::Duration};
+
+use proptest::prelude::*;
+use redeliver::Policy;
+use redeliver_outbox::{
+    config::{Config, ConfigError, Place, RelaySettings},
+    desk::Retention,
+    destination::{Expects, LanePolicy},
+    store::Names,
+};
+
+const SECRET: &str = "hunter2";
+
+fn parse(text: &str) -> Result<Config, ConfigError> {
+    let variables = |name: &str| match name {
+        "TOKEN" => Some(SECRET.to_owned()),
+        "BROKEN" => Some(format!("{SECRET}\n{SECRET}")),
+        "URL" => Some(format!("https://user:{SECRET}@example.com/{SECRET}?{SECRET}")),
+        _ => None,
+    };
+    Config::parse(text, Path::new("redeliver.toml"), &variables)
+}
+
+#[test]
+fn the_example_is_valid_and_says_the_defaults() {
+    let config = parse(Config::example()).unwrap();
+    assert_eq!(config.relay, RelaySettings::default());
+    assert_eq!(config.names, Names::default());
+    assert_eq!(config.database.as_deref(), Some("sqlite:outbox.db"));
+    let billing = config.destinations.get("billing").unwrap();
+    let bare =
+        parse("[destinations.billing]\ntype = \"http\"\nurl = \"https://billing.example.com\"\n").unwrap();
+    assert_eq!(config.retention, bare.retention);
+    let bare = bare.destinations.get("billing").unwrap();
+    assert_eq!(
+        (
+            billing.timeout,
+            billing.concurrency,
+            billing.lane,
+            billing.payload_limit
+        ),
+        (bare.timeout, bare.concurrency, bare.lane, bare.payload_limit)
+    );
+    assert_eq!(
+        (billing.policy, billing.idempotent),
+        (bare.policy, bare.idempotent)
+    );
+    assert!(matches!(
+        (&billing.expects, &bare.expects),
+        (Expects::Json, Expects::Json)
+    ));
+    let search = config.destinations.get("search").unwrap();
+    assert_eq!(
+        search.policy,
+        Policy::BATCH
+            .max_attempts(20)
+            .deadline(Duration::from_secs(86_400))
+    );
+    let audit = config.destinations.get("audit").unwrap();
+    assert_eq!(audit.destination.kind(), "log");
+    assert!(matches!(audit.expects, Expects::Anything));
+}
+
+#[test]
+fn what_the_example_comments_out_is_valid_too() {
+    let directory = tempdir("commented");
+    fs::write(directory.join("billing.schema.json"), r#"{"type":"object"}"#).unwrap();
+    let certificate = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
+    fs::write(directory.join("company-ca.pem"), pem(certificate.cert.der())).unwrap();
+    let settings = ["# schema", "# ca", "# retry_statuses", "# never_retry_statuses"];
+    let text: String = Config::example()
+        .lines()
+        .map(
+            |line| match settings.iter().any(|setting| line.starts_with(setting)) {
+                true => format!("{}\n", &line[2..]),
+                false => format!("{line}\n"),
+            },
+        )
+        .collect();
+    let config = Config::parse(&text, &directory.join("redeliver.toml"), &|_| None).unwrap();
+    assert_eq!(config.names.schema(), Some("messaging"));
+    let billing = config.destinations.get("billing").unwrap();
+    assert!(matches!(billing.expects, Expects::Schema(_)));
+    fs::remove_dir_all(directory).unwrap();
+}
+
+fn pem(certificate: &[u8]) -> String {
+    use base64::{Engine as _, engine::general_purpose::STANDARD};
+    let text = STANDARD.encode(certificate);
+    format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+}
+
+/// A directory of this test's own.
+fn tempdir(name: &str) -> std::path::PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+#[test]
+fn an_empty_file_is_a_valid_one() {
+    let config = parse("").unwrap();
+    assert_eq!((config.database, config.destinations.iter().count()), (None, 0));
+    assert_eq!(config.relay, RelaySettings::default());
+}
+
+#[test]
+fn everything_that_is_set_is_set() {
+    let config = parse(
+        r#"
+        database = "$TOKEN"
+        schema = "messaging"
+        prefix = "shop_"
+        relay = { lease = "20s", window = 10, window_bytes = "2MiB", concurrency = 3, workers = 2, shutdown = "1s", poll_latest = "1s", history = false, history_payloads = false }
+        retention = { sent = "1h", discarded = "forever", inbox = "2h", audit = "3h" }
+        [destinations."a b"]
+        type = "http"
+        url = "http://localhost:1"
+        headers = { a = "$TOKEN", b = { env = "TOKEN" }, c = "$$5", d = { env = "TOKEN", prefix = "Bearer " } }
+        lane = "park"
+        timeout = "1500ms"
+        payload_limit = 77
+        expects = "anything"
+        idempotent = false
+        policy = { preset = "batch", jitter = "full" }
+        [destinations.b]
+        type = "log"
+        expects = "json"
+        concurrency = 9
+        policy = "interactive"
+        "#,
+    )
+    .unwrap();
+    assert_eq!(config.database.as_deref(), Some(SECRET));
+    assert_eq!(config.names, Names::new(Some("messaging"), "shop_").unwrap());
+    let seconds = Duration::from_secs;
+    let relay = RelaySettings {
+        lease: seconds(20),
+        window: 10,
+        window_bytes: 2 << 20,
+        concurrency: 3,
+        workers: 2,
+        shutdown: seconds(1),
+        poll_latest: seconds(1),
+        history: false,
+        history_payloads: false,
+    };
+    assert_eq!(config.relay, relay);
+    let retention = Retention {
+        sent: Some(seconds(3600)),
+        discarded: None,
+        inbox: Some(seconds(7200)),
+        audit: Some(seconds(10_800)),
+    };
+    assert_eq!(config.retention, retention);
+    let first = config.destinations.get("a b").unwrap();
+    assert_eq!((first.lane, first.concurrency), (LanePolicy::Park, 3));
+    assert_eq!(
+        (first.timeout, first.payload_limit),
+        (Duration::from_millis(1500), 77)
+    );
+    assert_eq!(first.policy, Policy::BATCH.jitter(redeliver::Jitter::Full));
+    assert!(matches!(first.expects, Expects::Anything) && !first.idempotent);
+    let second = config.destinations.get("b").unwrap();
+    assert_eq!((second.concurrency, second.policy), (9, Policy::INTERACTIVE));
+    assert!(matches!(second.expects, Expects::Json));
+    assert!(!format!("{config:?}").contains(SECRET));
+}
+
+/// A valid destination, to which something wrong is added.
+const BILLING: &str = "[destinations.billing]\ntype = \"http\"\nurl = \"https://example.com\"\n";
+
+#[test]
+fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
+    let cases = [
+        ("no TOML", "database = \"a\nrelay = 1".to_owned()),
+        ("a name twice", "database = \"a\"\ndatabase = \"b\"".to_owned()),
+        (
+            "an unknown table",
+            "[destination.billing]\ntype = \"log\"".to_owned(),
+        ),
+        ("an unknown field", format!("{BILLING}tiemout = \"5s\"")),
+        ("a stranger", "[relay]\nlease = \"5s\"\nfärbung = 1".to_owned()),
+        (
+            "a missing type",
+            "[destinations.billing]\nurl = \"https://example.com\"".to_owned(),
+        ),
+        (
+            "an unknown type",
+            "[destinations.billing]\ntype = \"smtp\"".to_owned(),
+        ),
+        (
+            "a missing url",
+            "[destinations.billing]\ntype = \"http\"".to_owned(),
+        ),
+        (
+            "a field of another type",
+            "[destinations.audit]\ntype = \"log\"\nurl = \"https://example.com\"".to_owned(),
+        ),
+        ("a number for a duration", format!("{BILLING}timeout = 30")),
+        ("a duration without a unit", format!("{BILLING}timeout = \"30\"")),
+        ("a duration out of range", "[relay]\nlease = \"1ms\"".to_owned()),
+        ("a count out of range", format!("{BILLING}concurrency = 0")),
+        ("a size", "relay.window_bytes = \"much\"".to_owned()),
+        ("a word", format!("{BILLING}lane = \"wait\"")),
+        ("a status", format!("{BILLING}retry_statuses = [425,\n  42]")),
+        ("an unknown preset", format!("{BILLING}policy = \"heroic\"")),
+        (
+            "a policy's value",
+            format!("{BILLING}policy = {{ base = \"1s\", max_attempts = 0 }}"),
+        ),
+        (
+            "a policy's text",
+            format!("{BILLING}[destinations.billing.policy]\nbase = \"1s\"\njitter = \"wild\""),
+        ),
+        (
+            "a policy's unknown field",
+            format!("{BILLING}policy = {{ max_atempts = 3 }}"),
+        ),
+        (
+            "a missing variable",
+            format!("{BILLING}headers = {{ a = \"$TOKEN\", b = \"$MISSING\", c = \"hunter2\" }}"),
+        ),
+        (
+            "a missing variable in a table",
+            format!("{BILLING}headers = {{ a = {{ env = \"MISSING\" }}, c = \"hunter2\" }}"),
+        ),
+        (
+            "no name of a variable",
+            format!("{BILLING}headers = {{ a = \"$hunter2-hunter2\" }}"),
+        ),
+        (
+            "a secret of the wrong kind",
+            format!("{BILLING}headers = {{ a = [\"hunter2\"] }}"),
+        ),
+        (
+            "headers that are no table",
+            format!("{BILLING}headers = \"{SECRET}\""),
+        ),
+        (
+            "a broken header",
+            format!("{BILLING}headers = {{ a = \"$BROKEN\" }}"),
+        ),
+        (
+            "a header of the connection",
+            format!("{BILLING}headers = {{ Content-Length = \"7\" }}"),
+        ),
+        (
+            "a url with a password",
+            "[destinations.billing]\ntype = \"http\"\nurl = \"$URL\"".to_owned(),
+        ),
+        (
+            "a url without a scheme",
+            "[destinations.billing]\ntype = \"http\"\nurl = \"example.com\"".to_owned(),
+        ),
+        ("a missing schema", format!("{BILLING}schema = \"nowhere.json\"")),
+        (
+            "a schema for anything",
+            format!("{BILLING}schema = \"nowhere.json\"\nexpects = \"anything\""),
+        ),
+        ("a prefix", "prefix = \"Drop Table\"".to_owned()),
+        ("a table that is none", "relay = 5".to_owned()),
+        (
+            "a name that is empty",
+            "[destinations.\"\"]\ntype = \"log\"".to_owned(),
+        ),
+    ];
+    let mut told = String::new();
+    for (what, text) in cases {
+        let error = parse(&text).unwrap_err();
+        assert!(error.place.is_some(), "{what}: {error}");
+        let error = error.to_string();
+        assert!(
+            !error.contains(SECRET) && !error.contains('\n'),
+            "{what}: {error}"
+        );
+        writeln!(told, "# {what}\n{error}\n").unwrap();
+    }
+    insta::assert_snapshot!(told);
+}
+
+#[test]
+fn a_place_is_counted_in_characters() {
+    let error = parse("# ä\nretention = { sent = \"ä\", x = 1 }").unwrap_err();
+    assert_eq!(error.place, Some(Place { line: 2, column: 27 }));
+}
+
+#[test]
+fn files_are_looked_for_beside_the_file_and_told_if_they_are_wrong() {
+    let directory = tempdir("beside");
+    let file = directory.join("redeliver.toml");
+    let load = |schema: &str| {
+        fs::write(directory.join("order.json"), schema).unwrap();
+        fs::write(&file, format!("{BILLING}schema = \"order.json\"")).unwrap();
+        Config::load(&file).map_err(|error| error.to_string())
+    };
+    assert!(load(r#"{"type":"object","required":["id"]}"#).is_ok());
+    for (schema, words) in [
+        ("{", "is no JSON: "),
+        (r#"{"type":"objekt"}"#, "is no JSON Schema: "),
+        (
+            r#"{"$ref":"https://example.com/order.json"}"#,
+            "nothing is fetched",
+        ),
+        (r#"{"$ref":"file:///etc/hostname"}"#, "nothing is fetched"),
+    ] {
+        let error = load(schema).unwrap_err();
+        assert!(
+            error.contains("redeliver.toml:4:10: destinations.billing.schema: \"order.json\""),
+            "{error}"
+        );
+        assert!(error.contains(words), "{error}");
+    }
+    let error = Config::load(&directory.join("missing.toml"))
+        .unwrap_err()
+        .to_string();
+    assert!(error.contains("missing.toml: cannot be read: "), "{error}");
+    fs::write(&file, vec![b'#'; (1 << 20) + 1]).unwrap();
+    let error = Config::load(&file).unwrap_err().to_string();
+    assert!(error.contains("is longer than the 1048576 bytes"), "{error}");
+    fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn tables_without_an_end_are_refused() {
+    for text in [
+        "a = ".to_owned() + &"[".repeat(100_000),
+        "a = ".to_owned() + &"{b=".repeat(100_000),
+    ] {
+        parse(&text).unwrap_err();
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_written_is_answered(text in any::<String>()) {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn a_damaged_file_is_answered(from in 0..Config::example().len(), length in 0..40_usize, put in "[\\[\\]{}=\".a-z0-9\\n]{0,6}") {
+        let mut bytes = Config::example().as_bytes().to_vec();
+        let end = (from + length).min(bytes.len());
+        bytes.splice(from..end, put.bytes());
+        if let Err(error) = parse(&String::from_utf8_lossy(&bytes)) {
+            prop_assert!(error.place.is_some() && !error.to_string().contains('\n'), "{error}");
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! The relay at work on SQLite, with real time and a handler for a destination.
+#![cfg(feature = "sqlite")]
+#![expect(clippy::unwrap_used, reason = "a failing test may say so in its own words")]
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_core::future::BoxFuture;
+use redeliver::{Class, Jitter, Policy};
+use redeliver_outbox::{
+    DeadReason, NewMessage,
+    desk::{Desk as _, Filter, Layout, Page, Schema as _},
+    destination::{Delivery, Destination, LanePolicy, Outcome, Route, Routes},
+    relay::{Finished, Relay, RelayConfig},
+    state::Status,
+    store::SqliteStore,
+};
+use tokio::sync::{Notify, oneshot};
+
+type Rule = Box<dyn Fn(&Delivery<'_>) -> Outcome + Send + Sync>;
+
+/// A destination that does as it is told and remembers everything.
+struct Told {
+    rule: Rule,
+    arrived: Mutex<Vec<(i64, u32)>>,
+    changed: Notify,
+}
+
+impl std::fmt::Debug for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Told")
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Handle(Arc<Told>);
+
+impl Handle {
+    fn new(rule: impl Fn(&Delivery<'_>) -> Outcome + Send + Sync + 'static) -> Self {
+        Self(Arc::new(Told {
+            rule: Box::new(rule),
+            arrived: Mutex::default(),
+            changed: Notify::new(),
+        }))
+    }
+
+    fn arrived(&self) -> Vec<(i64, u32)> {
+        self.0.arrived.lock().unwrap().clone()
+    }
+}
+
+impl Destination for Handle {
+    fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let outcome = (self.0.rule)(&delivery);
+            if outcome == Outcome::Delivered {
+                let arrival = (delivery.message.number(), delivery.attempt);
+                self.0.arrived.lock().unwrap().push(arrival);
+                self.0.changed.notify_waiters();
+            }
+            outcome
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        "told"
+    }
+}
+
+fn quick() -> Policy {
+    Policy::fixed(Duration::from_millis(2))
+        .jitter(Jitter::None)
+        .max_attempts(4)
+}
+
+fn route(handle: &Handle) -> Route {
+    Route {
+        policy: quick(),
+        ..Route::to(handle.clone())
+    }
+}
+
+async fn store(shards: u16) -> SqliteStore {
+    let store = SqliteStore::in_memory().unwrap();
+    store.migrate(Layout { shards }, None).await.unwrap();
+    store
+}
+
+struct Running {
+    stop: oneshot::Sender<()>,
+    ended: tokio::task::JoinHandle<Finished>,
+}
+
+fn start(store: &SqliteStore, routes: Routes) -> Running {
+    let relay = Relay::new(Arc::new(store.clone()), routes, RelayConfig::unique());
+    let (stop, stopped) = oneshot::channel();
+    let ended = tokio::spawn(relay.run(async move {
+        let _ = stopped.await;
+    }));
+    Running { stop, ended }
+}
+
+impl Running {
+    async fn stop(self) -> Finished {
+        let _ = self.stop.send(());
+        self.ended.await.unwrap()
+    }
+}
+
+/// Waits until nothing is live any more.
+async fn until_quiet(store: &SqliteStore) {
+    loop {
+        let live: i64 = store
+            .with_connection(|connection| {
+                connection.query_row("SELECT count(*) FROM redeliver_outbox", [], |row| row.get(0))
+            })
+            .unwrap();
+        if live == 0 {
+            return;
+        }
+        redeliver::clock::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+async fn statuses(store: &SqliteStore) -> Vec<(i64, Status, u32)> {
+    let page = Page {
+        after: None,
+        limit: 1000,
+        newest_first: false,
+    };
+    let records = store.list(&Filter::default(), page, false).await.unwrap();
+    records
+        .iter()
+        .map(|record| (record.id.number(), record.status, record.attempts))
+        .collect()
+}
+
+#[tokio::test]
+async fn what_is_enqueued_arrives_and_is_remembered() {
+    let store = store(1).await;
+    let handle = Handle::new(|_| Outcome::Delivered);
+    let messages: Vec<NewMessage> = (0..1_200)
+        .map(|n| NewMessage::to("there").payload(format!("{{\"n\":{n}}}")))
+        .collect();
+    store.enqueue(&messages).await.unwrap();
+    let running = start(&store, Routes::new().with("there", route(&handle)));
+    until_quiet(&store).await;
+    assert_eq!(
+        running.stop().await,
+        Finished {
+            clean: true,
+            abandoned: 0
+        }
+    );
+    let mut numbers: Vec<i64> = handle.arrived().into_iter().map(|(number, _)| number).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=1_200).collect::<Vec<_>>());
+    assert!(
+        statuses(&store)
+            .await
+            .iter()
+            .all(|&(_, status, attempts)| status == Status::Sent && attempts == 1)
+    );
+}
+
+#[tokio::test]
+async fn failures_are_retried_and_counted_until_they_arrive_or_die() {
+    let store = store(4).await;
+    let handle = Handle::new(
+        |delivery| match (delivery.message.payload.as_text(), delivery.attempt) {
+            (Some("hopeless"), _) => Outcome::Retry {
+                class: Class::Transient,
+                reason: "busy".into(),
+            },
+            (Some("refused"), _) => Outcome::Reject {
+                kind: DeadReason::Permanent,
+                reason: "404".into(),
+            },
+            (_, 3) => Outcome::Delivered,
+            _ => Outcome::Ambiguous {
+                reason: "no answer".into(),
+            },
+        },
+    );
+    let payloads = ["hopeless", "refused", "third time"];
+    let messages: Vec<NewMessage> = payloads
+        .iter()
+        .map(|payload| NewMessage::to("there").payload(*payload))
+        .collect();
+    store.enqueue(&messages).await.unwrap();
+    store
+        .enqueue(&[NewMessage::to("elsewhere").payload("x")])
+        .await
+        .unwrap();
+    let running = start(&store, Routes::new().with("there", route(&handle)));
+    until_quiet(&store).await;
+    running.stop().await;
+    let expected = [
+        (1, Status::DeadLettered, 4),
+        (2, Status::DeadLettered, 1),
+        (3, Status::Sent, 3),
+        (4, Status::DeadLettered, 0),
+    ];
+    assert_eq!(statuses(&store).await, expected);
+    let reasons: Vec<_> = store
+        .list(
+            &Filter::default(),
+            Page {
+                after: None,
+                limit: 9,
+                newest_first: false,
+            },
+            false,
+        )
+        .await
+        .unwrap()
+        .iter()
+        .filter_map(|record| record.dead_letter_reason)
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            DeadReason::AttemptsExhausted,
+            DeadReason::Permanent,
+            DeadReason::UnknownDestination
+        ]
+    );
+    let detail = store
+        .find(redeliver_outbox::desk::MessageRef::Number(1))
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(
+        detail
+            .attempts
+            .iter()
+            .map(|attempt| attempt.attempt)
+            .collect::<Vec<_>>(),
+        [1, 2, 3, 4]
+    );
+}
+
+#[tokio::test]
+async fn a_lane_keeps_its_order_whatever_its_head_does() {
+    let store = store(3).await;
+    let failures = AtomicU32::new(0);
+    let handle = Handle::new(move |_| {
+        if failures.fetch_add(1, Ordering::Relaxed).is_multiple_of(3) {
+            Outcome::Retry {
+                class: Class::Transient,
+                reason: "busy".into(),
+            }
+        } else {
+            Outcome::Delivered
+        }
+    });
+    let keys = ["a", "b", "c", "d", "e"];
+    let messages: Vec<NewMessage> = (0..400)
+        .map(|n| NewMessage::to("there").key(keys[n % 5]).payload("x"))
+        .collect();
+    store.enqueue(&messages).await.unwrap();
+    let policy = Policy::fixed(Duration::from_millis(1))
+        .jitter(Jitter::None)
+        .unlimited_attempts();
+    let routes = Routes::new().with(
+        "there",
+        Route {
+            policy,
+            ..route(&handle)
+        },
+    );
+    let running = start(&store, routes);
+    until_quiet(&store).await;
+    running.stop().await;
+    let arrived = handle.arrived();
+    assert_eq!(arrived.len(), 400);
+    for lane in 0..5 {
+        let numbers: Vec<i64> = arrived
+            .iter()
+            .map(|(number, _)| *number)
+            .filter(|number| (number - 1) % 5 == lane)
+            .collect();
+        assert!(numbers.is_sorted(), "{numbers:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_parked_lane_waits_for_its_head_and_resumes_in_order() {
+    let store = store(1).await;
+    let handle = Handle::new(|delivery| {
+        if delivery.message.payload.as_text() == Some("broken") {
+            Outcome::Reject {
+                kind: DeadReason::Permanent,
+                reason: "422".into(),
+            }
+        } else {
+            Outcome::Delivered
+        }
+    });
+    let in_lane = |payload: &str| NewMessage::to("there").key("k").payload(payload);
+    store
+        .enqueue(&[
+            in_lane("one"),
+            in_lane("broken"),
+            in_lane("three"),
+            in_lane("four"),
+        ])
+        .await
+        .unwrap();
+    store
+        .enqueue(&[NewMessage::to("there").payload("other")])
+        .await
+        .unwrap();
+    let routes = Routes::new().with(
+        "there",
+        Route {
+            lane: LanePolicy::Park,
+            ..route(&handle)
+        },
+    );
+    let running = start(&store, routes);
+    while handle.arrived().len() < 2 || store.status().await.unwrap().total.dead < 1 {
+        redeliver::clock::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(store.status().await.unwrap().total.parked, 2);
+    let act = redeliver_outbox::desk::Act {
+        who: "me".into(),
+        why: "mended".into(),
+    };
+    let broken = redeliver_outbox::desk::MessageRef::Number(2);
+    let edit = redeliver_outbox::desk::Edit {
+        payload: Some("mended".into()),
+        ..Default::default()
+    };
+    store.edit(broken, &edit, &act).await.unwrap();
+    let only = Filter {
+        messages: vec![broken],
+        ..Filter::default()
+    };
+    store.redrive(&only, 1, &act).await.unwrap();
+    until_quiet(&store).await;
+    running.stop().await;
+    let lane: Vec<i64> = handle
+        .arrived()
+        .into_iter()
+        .map(|(number, _)| number)
+        .filter(|&number| number < 5)
+        .collect();
+    assert_eq!(lane, [1, 2, 3, 4]);
+}
+
+#[tokio::test]
+async fn two_relays_share_the_shards_and_a_killed_ones_come_back() {
+    let store = store(8).await;
+    let handle = Handle::new(|_| Outcome::Delivered);
+    let routes = || Routes::new().with("there", route(&handle));
+    let config = |name: &str| RelayConfig {
+        lease: Duration::from_millis(400),
+        ..RelayConfig::named(name)
+    };
+    let run = |name: &str| {
+        let relay = Relay::new(Arc::new(store.clone()), routes(), config(name));
+        let figures = relay.figures();
+        (tokio::spawn(relay.run(std::future::pending())), figures)
+    };
+    let (first, first_figures) = run("first");
+    let (second, second_figures) = run("second");
+    while first_figures.shards() != 4 || second_figures.shards() != 4 {
+        redeliver::clock::sleep(Duration::from_millis(5)).await;
+    }
+    first.abort();
+    let messages: Vec<NewMessage> = (0..80).map(|_| NewMessage::to("there").payload("x")).collect();
+    store.enqueue(&messages).await.unwrap();
+    until_quiet(&store).await;
+    assert_eq!(second_figures.shards(), 8);
+    assert_eq!(handle.arrived().len(), 80);
+    second.abort();
+}

@@ -1,0 +1,15 @@
+//! The SQLite store: its tables, its leases, its reader, what it settles, and its desk.
+#![cfg(feature = "sqlite")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that meets an error has failed"
+)]
+
+mod bench;
+mod desk;
+mod histories;
+mod leases;
+mod reading;
+mod settling;
+mod tables;
