@@ -31,10 +31,13 @@ impl Settling {
     }
 
     pub(super) fn deadline(&self, linger: Duration) -> Moment {
-        match (self.under_way, self.trouble.until, self.since) {
-            (true, _, _) | (_, _, None) => Moment::FAR_FUTURE,
-            (false, Some(until), _) => until,
-            (false, None, Some(since)) => since.plus(linger),
+        match self.since {
+            Some(since) if !self.under_way => {
+                let gathered = since.plus(linger);
+                // A deadline that has passed while nothing may begin would be a loop without a pause.
+                self.trouble.until.map_or(gathered, |until| until.max(gathered))
+            }
+            _ => Moment::FAR_FUTURE,
         }
     }
 }
