@@ -155,6 +155,12 @@ impl Tracks {
         None
     }
 
+    /// Whether something was let go that has not been read again.
+    pub(super) fn has_spilled(&self) -> bool {
+        let mut tracks = self.tracks.values();
+        tracks.any(|track| track.spilled_from.is_some() || track.reading.is_some())
+    }
+
     pub(super) fn wants_read(&self) -> bool {
         self.tracks.iter().any(|(&(_, route), track)| {
             track.spilled_from.is_some() && track.reading.is_none() && self.is_half_empty(route)

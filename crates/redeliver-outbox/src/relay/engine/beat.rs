@@ -188,9 +188,13 @@ impl Engine {
         if self.beating.releasing || !self.beating.release_trouble.allows(now) {
             return;
         }
-        let quiet = self.window.quiet();
-        if !quiet.is_empty() {
-            self.release(quiet, true);
+        // One statement at a time: what is left for the other word follows when this one has ended.
+        for clean in [true, false] {
+            let quiet = self.window.quiet(clean);
+            if !quiet.is_empty() {
+                self.release(quiet, clean);
+                return;
+            }
         }
     }
 

@@ -179,7 +179,9 @@ impl Engine {
     }
 
     fn next_deadline(&self, now: Moment) -> Moment {
-        let quiet = !self.window.quiet().is_empty();
+        let quiet = [true, false]
+            .iter()
+            .any(|&clean| !self.window.quiet(clean).is_empty());
         let deadlines = [
             self.beating.deadline(),
             self.settling.deadline(self.relay.config.settle_linger),

@@ -30,6 +30,7 @@ impl Window {
     pub(in crate::relay) fn admit(&mut self, found: Found, demand: &Demand) -> Vec<Settlement> {
         let mut settlements = Vec::new();
         let now = found.now;
+        let nothing = found.is_empty() && !found.more && found.next_due.is_none();
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.
         for (asked, found) in demand.lanes.iter().zip(found.lanes) {
             self.end_lane_read(asked, &found);
@@ -54,8 +55,23 @@ impl Window {
         for message in found.due {
             settlements.extend(self.take_in(message, Source::Due, now));
         }
-        self.settled_meanwhile = None;
+        let unchanged = self
+            .settled_meanwhile
+            .take()
+            .is_none_or(|settled| settled.is_empty());
+        if nothing && unchanged {
+            self.acquit();
+        }
         settlements
+    }
+
+    /// A read has found nothing in any shard, due or not: if nothing is held or was let go either, there are no suspects left.
+    fn acquit(&mut self) {
+        if self.held.is_empty() && self.lanes.is_empty() && !self.tracks.has_spilled() {
+            for shard in self.shards.values_mut().filter(|shard| shard.caught_up) {
+                shard.acquit();
+            }
+        }
     }
 
     fn end_lane_read(&mut self, asked: &LaneDemand, found: &LaneFound) {

@@ -182,12 +182,12 @@ impl Window {
         self.let_all_go(gone);
     }
 
-    /// Shards on their way out of which nothing is held any more.
-    pub(super) fn quiet(&self) -> Vec<Lease> {
+    /// Shards on their way out of which nothing is held any more: those that can be given back as clean, or those that cannot.
+    pub(super) fn quiet(&self, clean: bool) -> Vec<Lease> {
         let quiet = self
             .shards
             .values()
-            .filter(|shard| shard.leaving && shard.held == 0);
+            .filter(|shard| shard.leaving && shard.held == 0 && shard.has_suspects() != clean);
         quiet.map(|shard| shard.lease).collect()
     }
 
