@@ -121,6 +121,7 @@ impl Lane {
     }
 
     /// The message waits for its time. What stands behind it need not stay in memory meanwhile, and is named.
+    #[must_use = "what is named is to be let go"]
     pub(super) fn schedule(&mut self, number: i64, due: Option<Timestamp>) -> Vec<i64> {
         self.scheduled.insert(number, due);
         if self.queue.last().is_some_and(|&last| last > number) {
@@ -156,6 +157,7 @@ impl Lane {
     }
 
     /// The lane stands still for this dead letter. What was let go is named.
+    #[must_use = "what is named is to be let go"]
     pub(super) fn park(&mut self, head: i64) -> Vec<i64> {
         self.parked = Some(head);
         self.spill_all()
@@ -215,7 +217,7 @@ mod tests {
     #[test]
     fn a_scheduled_head_holds_its_successors_but_not_its_predecessors() {
         let mut lane = Lane::default();
-        lane.schedule(6, None);
+        assert!(lane.schedule(6, None).is_empty());
         assert!(lane.push(5, true));
         assert!(!lane.push(7, true), "it waits in the database");
         assert_eq!(lane.wish(), Wish::Go(5));
@@ -233,8 +235,8 @@ mod tests {
     fn what_is_due_waits_for_what_is_before_it() {
         let mut lane = Lane::default();
         let later = Timestamp::from_millis(900);
-        lane.schedule(3, Some(later));
-        lane.schedule(6, None);
+        assert!(lane.schedule(3, Some(later)).is_empty());
+        assert!(lane.schedule(6, None).is_empty());
         assert_eq!(lane.push_due(6), Due::After(later));
         assert_eq!(lane.push_due(3), Due::Taken);
         assert_eq!(lane.wish(), Wish::Go(3));
@@ -259,7 +261,7 @@ mod tests {
     #[test]
     fn a_parked_lane_lets_only_its_head_go() {
         let mut lane = Lane::default();
-        lane.park(3);
+        assert!(lane.park(3).is_empty());
         assert!(!lane.push(4, true));
         assert_eq!(lane.wish(), Wish::Wait);
         assert_eq!(lane.push_due(3), Due::Taken);

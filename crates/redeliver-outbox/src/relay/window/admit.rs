@@ -213,7 +213,9 @@ impl Window {
             Due::After(due) => due.max(now.plus(NOT_NOW)),
             Due::Later => now.plus(PARKED),
         };
-        lane.schedule(number, Some(until));
+        // Left in the window without a place in their lane, they would be taken for known when they are read again.
+        let behind = lane.schedule(number, Some(until));
+        self.let_all_go(behind);
         self.hold(busy(
             arrival.message,
             arrival.lease,

@@ -141,12 +141,14 @@ impl Window {
         self.shards.insert(shard, Shard::new(claimed));
         for scheduled in &claimed.scheduled {
             if let Some(lane) = self.lane(shard, &scheduled.lane) {
-                lane.schedule(scheduled.number, None);
+                let behind = lane.schedule(scheduled.number, None);
+                self.let_all_go(behind);
             }
         }
         for parked in &claimed.parked {
             if let Some(lane) = self.lane(shard, &parked.lane) {
-                lane.park(parked.head);
+                let behind = lane.park(parked.head);
+                self.let_all_go(behind);
             }
         }
     }
