@@ -159,6 +159,7 @@ impl Request {
                 checker: "arrivals",
                 what,
                 number: Some(number),
+                other: None,
             });
             self.world.over.notify_one();
         }

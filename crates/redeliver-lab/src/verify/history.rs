@@ -1,7 +1,7 @@
 //! What happened, in order, with its time. The checkers read it, and so does a person when one of them objects.
 
 use std::{
-    collections::hash_map::DefaultHasher,
+    collections::{BTreeSet, hash_map::DefaultHasher},
     fmt,
     hash::{Hash, Hasher as _},
 };
@@ -340,24 +340,22 @@ impl History {
         &self.entries
     }
 
-    /// What happened to one message, to the relays that had it, and to its shard; or the last things that happened at all.
-    pub(super) fn of(&self, number: Option<i64>, shard: Option<u16>) -> Vec<String> {
+    /// What happened to these messages, to the relays that had them, and to a shard; or the last things that happened at all.
+    pub(super) fn of(&self, numbers: &[i64], shard: Option<u16>) -> Vec<String> {
         const LAST: usize = 60;
-        let Some(number) = number else {
+        if numbers.is_empty() {
             let from = self.entries.len().saturating_sub(LAST);
             return self.entries[from..].iter().map(line).collect();
-        };
-        let mut processes: Vec<ProcessId> = Vec::new();
-        for (_, event) in &self.entries {
-            if event.number() == Some(number)
-                && let Some(process) = event.process()
-                && !processes.contains(&process)
-            {
-                processes.push(process);
-            }
         }
+        let about = |event: &Event| event.number().is_some_and(|number| numbers.contains(&number));
+        let processes: BTreeSet<ProcessId> = self
+            .entries
+            .iter()
+            .filter(|(_, event)| about(event))
+            .filter_map(|(_, event)| event.process())
+            .collect();
         let concerns = |event: &Event| {
-            event.number() == Some(number)
+            about(event)
                 || event.lease().is_some_and(|lease| Some(lease.shard) == shard)
                 || (event.ends_or_stalls()
                     && event

@@ -139,8 +139,9 @@ impl Future for Mortal<'_> {
             self.pause = None;
             self.world.tell(Event::Resumed(process));
         }
+        let calm = self.world.is_calm();
         let last = self.order(|orders| match &mut orders.polls_left {
-            Some(0) => true,
+            Some(0) => !calm,
             Some(left) => {
                 *left -= 1;
                 false

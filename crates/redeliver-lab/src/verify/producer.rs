@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use redeliver::clock;
-use redeliver_outbox::Timestamp;
+use redeliver_outbox::{
+    NewMessage, Timestamp,
+    desk::{Desk as _, Enqueued},
+};
 use rusqlite::Connection;
 
 use super::{
@@ -12,7 +15,7 @@ use super::{
     process::{Slots, running},
     record::Sent,
     scenario::LONGEST_DELAY_MS,
-    world::World,
+    world::{State, World},
 };
 
 /// A message that is about to be inserted.
@@ -56,6 +59,9 @@ pub(super) async fn produce(world: Arc<World>, slots: Slots, producer: usize) {
             .collect();
         written += size;
         let commit = !chance.happens(0.12);
+        if chance.happens(0.08) {
+            enqueue_once(&world, &mut chance, &format!("{producer}-{written}")).await;
+        }
         transact(&world, &drafts, commit);
         if commit && !chance.happens(world.scenario.faults.lost_hints) {
             for control in running(&slots) {
@@ -73,8 +79,8 @@ fn draft(world: &World, chance: &mut Chance, token: &str) -> Draft {
         .happens(0.65)
         .then(|| format!("lane-{}", chance.between(1, scenario.lanes as u64)));
     let now = world.clocks.database();
-    let broken_json = plan.is_some_and(|plan| plan.json) && chance.happens(0.0);
-    let too_large = plan.is_some_and(|plan| plan.payload_limit < 1000) && chance.happens(0.0);
+    let broken_json = plan.is_some_and(|plan| plan.json) && chance.happens(0.03);
+    let too_large = plan.is_some_and(|plan| plan.payload_limit < 1000) && chance.happens(0.03);
     let filler = if too_large { "x".repeat(400) } else { String::new() };
     let end = if broken_json { "" } else { "}" };
     Draft {
@@ -112,25 +118,74 @@ fn transact(world: &World, drafts: &[Draft], commit: bool) {
         return;
     }
     for (draft, (number, shard)) in drafts.iter().zip(inserted) {
-        let lane = match &draft.key {
-            Some(key) => format!("{} {key}, shard {shard}", draft.destination),
-            None => format!("{}, shard {shard}", draft.destination),
-        };
-        state.history.push(now, Event::Committed { number, lane });
-        let sent = Sent {
-            destination: draft.destination.clone(),
-            key: draft.key.clone(),
-            payload: draft.payload.clone(),
-            committed: now,
-            poison: draft.poison,
-            broken: draft.broken,
-            id: None,
-            shard,
-            attempts: Vec::new(),
-            counted: None,
-            died: false,
-        };
-        state.records.messages.insert(number, sent);
+        record(&mut state, now, draft, number, shard);
+    }
+}
+
+fn record(state: &mut State, now: u64, draft: &Draft, number: i64, shard: u16) {
+    let lane = match &draft.key {
+        Some(key) => format!("{} {key}, shard {shard}", draft.destination),
+        None => format!("{}, shard {shard}", draft.destination),
+    };
+    state.history.push(now, Event::Committed { number, lane });
+    let sent = Sent {
+        destination: draft.destination.clone(),
+        key: draft.key.clone(),
+        payloads: vec![draft.payload.clone()],
+        committed: now,
+        poison: draft.poison,
+        broken: draft.broken,
+        id: None,
+        shard,
+        attempts: Vec::new(),
+        counted: None,
+        died: false,
+    };
+    state.records.messages.insert(number, sent);
+}
+
+/// By way of the desk, with a de-duplication key that may have been used before.
+async fn enqueue_once(world: &World, chance: &mut Chance, token: &str) {
+    let Some(plan) = chance.pick(&world.scenario.destinations) else {
+        return;
+    };
+    // The desk draws the salt by itself, and the shard of a message without a key depends on it: that would be another history.
+    let key = format!("lane-{}", chance.between(1, world.scenario.lanes as u64));
+    let once = format!("once-{}", chance.between(1, 5));
+    let payload = format!("{{\"token\":\"once-{token}\"}}");
+    let message = NewMessage::to(plan.name.clone())
+        .key(key.clone())
+        .payload(payload.clone())
+        .deduplication_key(once.clone());
+    let enqueued = world.store.enqueue(&[message]).await;
+    let before = world.state().records.keys.get(&once).copied();
+    match (enqueued.as_deref(), before) {
+        (Ok([Enqueued::New(id)]), None) => {
+            let number = id.number();
+            let shard = world.look(|connection| {
+                let sql = "SELECT shard FROM redeliver_outbox WHERE number = ?1";
+                connection.query_row(sql, [number], |row| row.get(0))
+            });
+            let draft = Draft {
+                destination: plan.name.clone(),
+                key: Some(key),
+                payload,
+                not_before: None,
+                expires_at: None,
+                salt: 0,
+                poison: false,
+                broken: false,
+            };
+            let now = world.now();
+            let mut state = world.state();
+            state.records.keys.insert(once, number);
+            record(&mut state, now, &draft, number, shard.unwrap_or(0));
+        }
+        (Ok([Enqueued::Duplicate(id)]), Some(number)) if id.number() == number => {}
+        (enqueued, before) => {
+            let what = format!("{once} stands for {before:?}, and enqueueing it came to {enqueued:?}");
+            world.object("de-duplication", before, what);
+        }
     }
 }
 

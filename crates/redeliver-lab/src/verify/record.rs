@@ -1,6 +1,6 @@
 //! What is known of each message and each process, gathered while the history runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use redeliver_outbox::MessageId;
 
@@ -30,7 +30,8 @@ pub(super) struct Attempt {
 pub(super) struct Sent {
     pub(super) destination: String,
     pub(super) key: Option<String>,
-    pub(super) payload: String,
+    /// As it was inserted, and as operators have changed it, the newest last.
+    pub(super) payloads: Vec<String>,
     pub(super) committed: u64,
     /// Kills whoever sends it.
     pub(super) poison: bool,
@@ -73,9 +74,11 @@ pub(super) struct Claim {
 pub(super) struct Records {
     pub(super) messages: BTreeMap<i64, Sent>,
     /// Payloads of transactions that were rolled back.
-    pub(super) never: std::collections::BTreeSet<String>,
+    pub(super) never: BTreeSet<String>,
     pub(super) lives: BTreeMap<ProcessId, Life>,
     pub(super) claims: BTreeMap<LeaseSeen, Claim>,
+    /// De-duplication keys, and the message that each stands for.
+    pub(super) keys: BTreeMap<String, i64>,
     /// When the database's clock was set, and by how much.
     pub(super) steps: Vec<(u64, i64)>,
 }

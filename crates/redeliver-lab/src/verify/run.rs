@@ -166,6 +166,7 @@ fn outcome(world: &World, causes: &[Cause]) -> Outcome {
         *counts.duplicates.entry(cause).or_default() += 1;
     }
     let violation = state.objection.as_ref().map(|objection| {
+        let numbers: Vec<i64> = objection.number.into_iter().chain(objection.other).collect();
         let shard = objection
             .number
             .and_then(|number| state.records.messages.get(&number))
@@ -175,7 +176,7 @@ fn outcome(world: &World, causes: &[Cause]) -> Outcome {
             checker: objection.checker,
             what: objection.what.clone(),
             message: objection.number,
-            history: state.history.of(objection.number, shard),
+            history: state.history.of(&numbers, shard),
         }
     });
     Outcome {

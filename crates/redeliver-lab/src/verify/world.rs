@@ -23,6 +23,8 @@ pub(super) struct Objection {
     pub(super) checker: &'static str,
     pub(super) what: String,
     pub(super) number: Option<i64>,
+    /// Another message that it is about.
+    pub(super) other: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -96,12 +98,24 @@ impl World {
 
     /// A checker objects; the first objection counts and ends the history.
     pub(super) fn object(&self, checker: &'static str, number: Option<i64>, what: String) {
+        self.object_to_both(checker, number, None, what);
+    }
+
+    /// The same about a message and another one.
+    pub(super) fn object_to_both(
+        &self,
+        checker: &'static str,
+        number: Option<i64>,
+        other: Option<i64>,
+        what: String,
+    ) {
         let mut state = self.state();
         if state.objection.is_none() {
             state.objection = Some(Objection {
                 checker,
                 what,
                 number,
+                other,
             });
             self.over.notify_one();
         }

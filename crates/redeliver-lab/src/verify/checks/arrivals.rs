@@ -22,10 +22,10 @@ pub(in crate::verify) fn check(
             message.destination
         ));
     }
-    if message.payload != payload {
+    if !message.payloads.iter().any(|known| known == payload) {
+        let inserted = message.payloads.first();
         return Some(format!(
-            "it arrived as {payload}, and was inserted as {}",
-            message.payload
+            "it arrived as {payload}, and was inserted as {inserted:?}"
         ));
     }
     let first = *message.id.get_or_insert(id);

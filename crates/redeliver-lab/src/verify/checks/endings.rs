@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use redeliver_outbox::{
-    DeadReason,
-    state::{Place, State},
-};
+use redeliver_outbox::state::{Place, State};
 
 use crate::verify::{
     look,
@@ -62,7 +59,7 @@ pub(in crate::verify) fn check(world: &World) {
         .iter()
         .filter_map(|(number, end)| {
             let message = state.records.messages.get(number)?;
-            wrong_end(world, message, *end).map(|(checker, what)| (checker, *number, what))
+            wrong_end(message, *end).map(|(checker, what)| (checker, *number, what))
         })
         .chain(out_of_order(&state.records))
         .collect();
@@ -74,9 +71,8 @@ pub(in crate::verify) fn check(world: &World) {
     check_owners(world);
 }
 
-fn wrong_end(world: &World, message: &Sent, end: State) -> Option<(&'static str, String)> {
+fn wrong_end(message: &Sent, end: State) -> Option<(&'static str, String)> {
     let taken = message.attempts.iter().any(|attempt| attempt.taken);
-    let known = world.scenario.destination(&message.destination).is_some();
     match end.place {
         Place::Live => Some(("endings", "it has no end".to_owned())),
         Place::Sent if !taken => Some(("lost", "it is called sent, and never arrived".to_owned())),
@@ -84,15 +80,6 @@ fn wrong_end(world: &World, message: &Sent, end: State) -> Option<(&'static str,
             "endings",
             "it is called sent, and kills whoever sends it".to_owned(),
         )),
-        Place::Dead | Place::Discarded if message.poison && known && !message.broken => {
-            let reasons = [Some(DeadReason::AttemptsExhausted), Some(DeadReason::Expired)];
-            (!reasons.contains(&end.reason)).then(|| {
-                (
-                    "reasons",
-                    format!("it kills whoever sends it, and died of {:?}", end.reason),
-                )
-            })
-        }
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The checkers. They stand outside the relay's code: each looks at the history, or at the tables with statements of its own.
 
+pub(super) mod acts;
 pub(super) mod arrivals;
 pub(super) mod duplicates;
 pub(super) mod endings;

@@ -182,17 +182,11 @@ fn out_of_order(world: &World, message: &Message) {
         return;
     };
     if let Some(before) = before.filter(|_| message.redrives == 0) {
-        world.object(
-            "order",
-            Some(number),
-            format!("it was sent before message {before} of its lane had its end"),
-        );
+        let what = format!("it was sent before message {before} of its lane had its end");
+        world.object_to_both("order", Some(number), Some(before), what);
     }
     if let Some(head) = head.filter(|&head| head != number) {
-        world.object(
-            "order",
-            Some(number),
-            format!("it was sent while its lane stands still for message {head}"),
-        );
+        let what = format!("it was sent while its lane stands still for message {head}");
+        world.object_to_both("order", Some(number), Some(head), what);
     }
 }

@@ -138,8 +138,10 @@ impl Case<'_> {
         let Some(plan) = self.plan else {
             return Duration::ZERO;
         };
+        let told = |attempt: &&Attempt| matches!(attempt.heard, Some((Kind::Throttled, _)));
         let asked = self
             .attempt(attempted.attempt)
+            .filter(told)
             .map_or(0, |attempt| attempt.asked_wait_ms);
         let asked = Duration::from_millis(asked);
         match plan.policy.backoff {
@@ -221,13 +223,12 @@ impl Case<'_> {
     }
 
     fn postponed(&self, until: Until) -> Objection {
-        match until {
-            Until::At(at) if Some(at) != self.old.not_before => Some((
-                "time",
-                format!("it waits until {at}, and asked for {:?}", self.old.not_before),
-            )),
-            _ => None,
-        }
+        let until = match until {
+            Until::At(at) => at,
+            Until::After(wait) => self.now.plus(wait),
+        };
+        let asked = self.old.not_before.filter(|_| self.old.state.redrives == 0)?;
+        (until < asked).then(|| ("time", format!("it waits until {until}, and asked for {asked}")))
     }
 
     fn counted(&self, attempt: u32) -> Objection {

@@ -115,7 +115,12 @@ fn check_one(world: &World, process: ProcessId, settlement: &Settlement, old: &[
         return;
     };
     let now = world.clocks.database();
-    let expected = state::apply(old.state, event(&settlement.verdict, now), now);
+    let same_life = settlement.redrives == old.state.redrives;
+    let expected = if same_life {
+        state::apply(old.state, event(&settlement.verdict, now), now)
+    } else {
+        Err(state::Refused)
+    };
     let [new] = new else {
         object(format!(
             "{:?} left it in {} places: {new:?}",
@@ -134,7 +139,7 @@ fn check_one(world: &World, process: ProcessId, settlement: &Settlement, old: &[
     if expected.is_ok() {
         check_log(world, settlement, old);
         verdicts::check(world, process, settlement, old, now);
-        applied(world, process, settlement, old);
+        applied(world, settlement, old);
     }
 }
 
@@ -167,7 +172,7 @@ fn check_log(world: &World, settlement: &Settlement, old: &Seen) {
 }
 
 /// What is written is known from now on, whether or not the relay hears of it.
-fn applied(world: &World, process: ProcessId, settlement: &Settlement, old: &Seen) {
+fn applied(world: &World, settlement: &Settlement, old: &Seen) {
     let mut state = world.state();
     let Some(message) = state.records.messages.get_mut(&settlement.number) else {
         return;
@@ -177,9 +182,9 @@ fn applied(world: &World, process: ProcessId, settlement: &Settlement, old: &See
         return;
     }
     message.died |= matches!(settlement.verdict, Verdict::Dead { .. });
-    let lease = settlement.lease.into();
+    // What is written accounts for every attempt of this life so far.
     for attempt in &mut message.attempts {
-        attempt.written |= attempt.process == process && attempt.lease == lease;
+        attempt.written |= attempt.redrive == old.state.redrives;
     }
 }
 
