@@ -72,7 +72,7 @@ impl Lane {
         let spilled = self.spilled_from.unwrap_or(i64::MAX);
         if waiting == i64::MAX && scheduled == i64::MAX && spilled == i64::MAX {
             Wish::Gone
-        } else if waiting < scheduled && waiting < spilled {
+        } else if waiting < scheduled && waiting <= spilled {
             Wish::Go(waiting)
         } else if spilled < scheduled {
             Wish::Read(spilled)
@@ -104,7 +104,8 @@ impl Lane {
     /// A message whose time has come: it is taken in if it can go at once.
     pub(super) fn push_due(&mut self, number: i64) -> Due {
         let first = self.queue.first().is_none_or(|&first| number < first);
-        let first = first && self.spilled_from.is_none_or(|from| number < from);
+        // What was let go was never scheduled: with the same number, it begins behind this one.
+        let first = first && self.spilled_from.is_none_or(|from| number <= from);
         let free = self.turn.is_none() && self.reading.is_none();
         if self.parked.is_some_and(|head| head != number) {
             return Due::Later;
@@ -256,6 +257,17 @@ mod tests {
         lane.begin_read();
         lane.forget_read();
         assert_eq!(lane.wish(), Wish::Read(9));
+    }
+
+    #[test]
+    fn a_due_message_does_not_wait_for_what_was_let_go_behind_it() {
+        let mut lane = Lane::default();
+        assert!(lane.schedule(9, None).is_empty());
+        lane.spill(8);
+        lane.begin_read();
+        lane.end_read(Some(9));
+        assert_eq!(lane.push_due(9), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(9));
     }
 
     #[test]
