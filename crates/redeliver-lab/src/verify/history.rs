@@ -363,15 +363,33 @@ impl History {
                         .is_some_and(|process| processes.contains(&process)))
                 || matches!(event, Event::ClockStepped { .. } | Event::Calm)
         };
-        let shown: Vec<String> = self
-            .entries
-            .iter()
-            .filter(|(_, event)| concerns(event))
-            .map(line)
-            .collect();
-        let from = shown.len().saturating_sub(2 * LAST);
-        shown[from..].to_vec()
+        let mut shown: Vec<String> = Vec::new();
+        let mut last: Option<(String, usize)> = None;
+        for entry in self.entries.iter().filter(|(_, event)| concerns(event)) {
+            let text = entry.1.to_string();
+            match &mut last {
+                Some((before, again)) if *before == text => *again += 1,
+                _ => {
+                    shown.extend(last.take().and_then(repeated));
+                    shown.push(line(entry));
+                    last = Some((text, 0));
+                }
+            }
+        }
+        shown.extend(last.take().and_then(repeated));
+        if shown.len() > 3 * LAST {
+            let left_out = shown.len() - 3 * LAST;
+            shown.splice(
+                LAST..LAST + left_out,
+                [format!("             … {left_out} lines …")],
+            );
+        }
+        shown
     }
+}
+
+fn repeated((_, again): (String, usize)) -> Option<String> {
+    (again > 0).then(|| format!("             … the same {again} more times"))
 }
 
 fn line((at, event): &(u64, Event)) -> String {
