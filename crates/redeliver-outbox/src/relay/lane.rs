@@ -1,6 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::Timestamp;
+use crate::{
+    Timestamp,
+    plants::{Plant, planted},
+};
 
 /// One lane, as far as it is in memory. Pure: it says whose turn it is.
 ///
@@ -145,6 +148,9 @@ impl Lane {
     }
 
     pub(super) fn spill(&mut self, number: i64) {
+        if planted(Plant::LetGoForgotten) {
+            return;
+        }
         self.spilled_from = Some(self.spilled_from.map_or(number, |from| from.min(number)));
     }
 
@@ -160,7 +166,9 @@ impl Lane {
     /// The lane stands still for this dead letter. What was let go is named.
     #[must_use = "what is named is to be let go"]
     pub(super) fn park(&mut self, head: i64) -> Vec<i64> {
-        self.parked = Some(head);
+        if !planted(Plant::LaneNotParked) {
+            self.parked = Some(head);
+        }
         self.spill_all()
     }
 

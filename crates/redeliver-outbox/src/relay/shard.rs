@@ -2,6 +2,7 @@ use std::collections::HashMap;
 
 use crate::{
     Message, Timestamp,
+    plants::{Plant, planted},
     store::{Claimed, Lease, Left},
 };
 
@@ -77,6 +78,9 @@ impl Shard {
         let Some(suspects) = &mut self.suspects else {
             return false;
         };
+        if planted(Plant::SuspectsNotCounted) {
+            return false;
+        }
         if message.number() > suspects.highest {
             return false;
         }

@@ -123,6 +123,11 @@ impl Case<'_> {
                 format!("it is to be tried again after attempt {attempt}, the last of {most}"),
             ));
         }
+        let skips = self.plan.is_some_and(|plan| plan.lane == LanePolicy::Skip);
+        if skips && self.message.key.is_some() {
+            let what = "it is to be tried again, and its lane does not wait".to_owned();
+            return Some(("order", what));
+        }
         let shortest = self.shortest_wait(attempted);
         if wait < shortest {
             return Some((

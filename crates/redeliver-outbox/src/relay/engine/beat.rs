@@ -4,6 +4,7 @@ use redeliver::Moment;
 
 use super::{Engine, Event};
 use crate::{
+    plants::{Plant, planted},
     relay::{membership::rebalance, trouble::Trouble, witness::Happening},
     store::{Beat, Claimed, Lease, Membership, Result},
 };
@@ -32,7 +33,7 @@ const AFTER_EXPIRY: Duration = Duration::from_millis(5);
 
 impl Beating {
     pub(super) fn lease_holds(&self, now: Moment) -> bool {
-        now < self.valid_until
+        now < self.valid_until || planted(Plant::LeaseNotMinded)
     }
 
     pub(super) const fn is_changing_shards(&self) -> bool {

@@ -7,6 +7,7 @@ use crate::{
     DeadReason, Message, Timestamp,
     destination::unknown,
     limits,
+    plants::{Plant, planted},
     relay::lane::Due,
     store::{AfterDeath, Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Settlement, Until, Verdict},
 };
@@ -79,7 +80,7 @@ impl Window {
             return;
         };
         let last = found.messages.last().map_or(asked.from, |last| last.number() + 1);
-        let next = (!found.complete).then_some(last);
+        let next = (!found.complete && !planted(Plant::RereadEndsEarly)).then_some(last);
         match &asked.key {
             None => self.tracks.track(asked.shard, route).end_read(next),
             Some(key) => {
@@ -96,7 +97,9 @@ impl Window {
             return;
         };
         let key = LaneKey::new(shard, route, &id.key);
-        if let Some(lane) = self.lanes.get_mut(&key) {
+        if let Some(lane) = self.lanes.get_mut(&key)
+            && !planted(Plant::LaneNeverResumes)
+        {
             lane.resume();
             self.refresh(&key);
         }
@@ -105,11 +108,14 @@ impl Window {
     fn take_in(&mut self, message: Message, source: Source, now: Timestamp) -> Option<Settlement> {
         let number = message.number();
         let settled = self.settled_meanwhile.as_ref();
-        let known =
-            self.held.contains_key(&number) || settled.is_some_and(|settled| settled.contains(&number));
+        let known = self.held.contains_key(&number)
+            || settled.is_some_and(|settled| settled.contains(&number) && !planted(Plant::OldReadBelieved));
         let shard = self.shards.get_mut(&message.shard)?;
         // A due message of a shard that is not yet known to its end comes again with the next read.
-        let too_soon = source == Source::Due && message.key.is_some() && !shard.caught_up;
+        let too_soon = source == Source::Due
+            && message.key.is_some()
+            && !shard.caught_up
+            && !planted(Plant::DueBeforeCaughtUp);
         if known || shard.leaving || too_soon {
             return None;
         }
@@ -228,7 +234,8 @@ impl Window {
 
 /// The time that the message asked for, if it has not come.
 fn not_yet(message: &Message, now: Timestamp) -> Option<Timestamp> {
-    message.not_before.filter(|&due| due > now)
+    let asked = message.not_before.filter(|_| !planted(Plant::NotBeforeIgnored));
+    asked.filter(|&due| due > now)
 }
 
 /// Held only until its verdict is written.
