@@ -101,15 +101,9 @@ impl Witness for Eyes {
                     }
                 }
             }
-            Happening::Settled(settlement) => {
-                if !matches!(settlement.verdict, Verdict::Counted { .. }) {
-                    world
-                        .state()
-                        .records
-                        .life(process)
-                        .busy
-                        .remove(&settlement.number);
-                }
+            Happening::Settled(settlement) if !matches!(settlement.verdict, Verdict::Counted { .. }) => {
+                let mut state = world.state();
+                state.records.life(process).busy.remove(&settlement.number);
             }
             Happening::Lost(lease) => {
                 let lease = lease.into();
