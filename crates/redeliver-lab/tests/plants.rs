@@ -1,8 +1,6 @@
 //! The checkers are worth what they find: each planted bug is found, by name and number of histories.
 
 #![cfg(feature = "plants")]
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use redeliver_lab::verify::{Plant, Sweep};
 
 /// Every bug is found within so many histories.

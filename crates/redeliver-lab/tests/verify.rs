@@ -1,7 +1,5 @@
 //! The simulator itself: histories without objection, and the same history for the same seed.
 
-#![expect(clippy::unwrap_used, reason = "a test may")]
-
 use redeliver_lab::verify::{Sweep, run_seed};
 
 #[test]

@@ -89,6 +89,11 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
 /// Why the message is not sent at all, if it is not: it is too old, or has been attempted often enough by processes that did not
 /// live to tell.
 pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option<Verdict> {
+    too_late(message, route, now).or_else(|| used_up(message, route))
+}
+
+/// It is too old.
+pub(super) fn too_late(message: &Message, route: &Route, now: Timestamp) -> Option<Verdict> {
     if let Some(end) = expires(message).filter(|&end| now >= end) {
         let error = format!("it was to be delivered before {end}");
         return Some(dead(message, route, None, DeadReason::Expired, &error));
@@ -100,6 +105,10 @@ pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option
         let error = format!("it is older than {}", redeliver::duration::display(longest));
         return Some(dead(message, route, None, DeadReason::Expired, &error));
     }
+    None
+}
+
+fn used_up(message: &Message, route: &Route) -> Option<Verdict> {
     let most = route
         .policy
         .max_attempts

@@ -41,10 +41,11 @@ impl Engine {
 
     /// What has to be written before, or instead of, an attempt.
     fn before_send(&self, turn: &Turn, now: Moment) -> Option<Verdict> {
-        if turn.counted {
-            return None;
-        }
         let (message, route) = (&turn.message, &self.routes[turn.route]);
+        if turn.counted {
+            // All else was looked at before it was counted; time has gone on since.
+            return verdict::too_late(message, route, self.database_now(now));
+        }
         if planted(Plant::SettledBeforeSend) {
             return Some(verdict::unsent(message));
         }
