@@ -1,6 +1,7 @@
 //! The checkers are worth what they find: each planted bug is found, by name and number of histories.
 
 #![cfg(feature = "plants")]
+
 use redeliver_lab::verify::{Plant, Sweep};
 
 /// Every bug is found within so many histories.
