@@ -157,8 +157,10 @@ fn miscounted(
         let same_life = earlier.redrive == live.state.redrives;
         same_life && !earlier.written && earlier.lease.epoch < lease.epoch && earlier.began <= claimed.at
     });
+    // Whether a scheduled message was attempted since the takeover is told by the database's clock, which must not have been set back.
+    let told = |began: u64| !state.records.steps.iter().any(|&(at, by)| by < 0 && at >= began);
     match unheard {
-        Some(earlier) if !counted && !claimed.clean => Some(format!(
+        Some(earlier) if !counted && !claimed.clean && told(earlier.began) => Some(format!(
             "it was on its way when {} lost {}, and attempt {attempt} was begun without being counted first",
             earlier.process, earlier.lease
         )),
