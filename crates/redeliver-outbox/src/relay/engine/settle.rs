@@ -7,6 +7,7 @@ use redeliver::{Moment, clock};
 
 use super::{Engine, Event};
 use crate::{
+    Message,
     plants::{Plant, planted},
     relay::{trouble::Trouble, witness::Happening},
     store::{Result, Settled, Settlement, Verdict},
@@ -114,7 +115,9 @@ impl Engine {
             Verdict::Delivered(_) => &figures.delivered,
             Verdict::Retry { .. } => &figures.retried,
             Verdict::Dead { .. } => {
-                tell_death(settlement);
+                if let Some(message) = self.window.message(settlement.number) {
+                    tell_death(message, settlement);
+                }
                 &figures.dead
             }
             Verdict::Postponed(_) | Verdict::Counted { .. } => return,
@@ -124,13 +127,14 @@ impl Engine {
 }
 
 /// A dead letter is told when it is one: the verdict is written.
-fn tell_death(settlement: &Settlement) {
+fn tell_death(message: &Message, settlement: &Settlement) {
     if let Verdict::Dead { reason, error, .. } = &settlement.verdict {
         tracing::event!(
             name: "dead_lettered",
             target: "redeliver",
             tracing::Level::WARN,
-            number = settlement.number,
+            message_id = %message.id,
+            destination = %message.destination,
             reason = %reason,
             error_message = %error,
             timestamp = %clock::timestamp(clock::wall()),

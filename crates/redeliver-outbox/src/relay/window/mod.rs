@@ -284,6 +284,11 @@ impl Window {
         self.tracks.sending(route, -1);
     }
 
+    /// A message that is held.
+    pub(super) fn message(&self, number: i64) -> Option<&Message> {
+        self.held.get(&number).map(|held| &*held.message)
+    }
+
     /// Whether a message is still this relay's, in this epoch of its shard.
     pub(super) fn is_held(&self, number: i64, lease: Lease) -> bool {
         self.held.get(&number).is_some_and(|held| held.lease == lease)
