@@ -2,6 +2,8 @@
 
 #[cfg(feature = "config")]
 pub mod config;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 pub mod desk;
 pub mod destination;
 mod enqueue;

@@ -1,0 +1,264 @@
+//! The list of all cases, once: as values, and as tests.
+
+use futures_core::future::LocalBoxFuture;
+
+use super::{
+    Factory, Failure, claim, edit, failure::Outcome, fault, lane, lease, migrate, model, order, page,
+    payload, query, read, redrive, retain, settle, status, write,
+};
+
+/// One promise of a store, and how it is put to the test.
+#[derive(Clone, Copy)]
+pub struct Case {
+    function: &'static str,
+    run: for<'a> fn(&'a dyn Factory) -> LocalBoxFuture<'a, Outcome>,
+}
+
+impl Case {
+    /// Its number and name: `S036 a stale epoch changes nothing`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let mut name = self.function.replace('_', " ");
+        if let Some(first) = name.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        name
+    }
+
+    /// Puts the store to this test.
+    ///
+    /// # Errors
+    ///
+    /// If the store did other than it promises: the case, and what it did.
+    pub async fn run(&self, factory: &dyn Factory) -> Result<(), Failure> {
+        (self.run)(factory)
+            .await
+            .map_err(|failure| failure.of(&self.name()))
+    }
+}
+
+/// Puts a store to every test, one after the other, and returns all that failed.
+pub async fn run(factory: &dyn Factory) -> Vec<Failure> {
+    let mut failures = Vec::new();
+    for case in cases() {
+        failures.extend(case.run(factory).await.err());
+    }
+    failures
+}
+
+/// Runs the case with this name; for [`conformance_tests!`](crate::conformance_tests).
+///
+/// # Errors
+///
+/// If the store did other than it promises, or if there is no such case.
+pub async fn pass(factory: &dyn Factory, function: &str) -> Result<(), Failure> {
+    match cases().iter().find(|case| case.function == function) {
+        Some(case) => case.run(factory).await,
+        None => Err(Failure::new(format!("there is no case {function}"))),
+    }
+}
+
+macro_rules! define {
+    ($($group:ident { $($case:ident)* })*) => {
+        /// Every case, by number.
+        #[must_use]
+        pub fn cases() -> Vec<Case> {
+            let mut cases = vec![$($(Case {
+                function: stringify!($case),
+                run: |factory| Box::pin($group::$case(factory)),
+            },)*)*];
+            cases.sort_by_key(|case| case.function);
+            cases
+        }
+    };
+}
+
+/// A test for each case of the suite, for the store of this factory.
+#[macro_export]
+macro_rules! conformance_tests {
+    ($factory:expr) => {
+        $crate::__conformance_catalogue! { [$crate::conformance_test_each] [$factory] }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! conformance_test_each {
+    ([$factory:expr] $($group:ident { $($case:ident)* })*) => {
+        $crate::conformance_test_each! { @flat [$factory] $($($case)*)* }
+    };
+    (@flat [$factory:expr] $($case:ident)*) => {
+        $(
+            #[tokio::test]
+            async fn $case() -> ::std::result::Result<(), $crate::conformance::Failure> {
+                $crate::conformance::pass(&$factory, stringify!($case)).await
+            }
+        )*
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __conformance_catalogue {
+    ([$($callback:tt)*] $([$($with:tt)*])?) => {
+        $($callback)*! {
+            $([$($with)*])?
+            write {
+                s001_every_field_comes_back_as_it_was_given
+                s002_a_plain_insert_is_a_message
+                s003_a_message_that_was_rolled_back_never_was
+                s004_a_batch_is_inserted_whole_or_not_at_all
+                s005_a_batch_keeps_its_order
+                s006_a_deduplication_key_is_taken_once
+                s007_a_deduplication_key_in_a_race_is_taken_once
+                s008_times_are_counted_on_the_databases_clock
+                s009_what_is_too_large_is_refused_by_name
+            }
+            payload {
+                s010_an_empty_payload
+                s011_an_empty_binary_payload
+                s012_the_largest_payload
+                s013_a_payload_with_nul
+                s014_a_payload_that_is_no_utf_8
+                s015_a_payload_beyond_the_basic_plane
+                s016_a_payload_that_looks_like_sql
+                s017_names_that_look_alike_are_different
+                s018_the_longest_names
+                s019_the_longest_error
+            }
+            claim {
+                s020_the_first_claim_finds_every_shard_clean
+                s021_a_shard_that_is_owned_is_not_claimed
+                s022_claims_at_the_same_time_share_nothing
+                s023_a_silent_owner_is_taken_over_from
+                s024_a_clean_release_leaves_nothing_behind
+                s025_an_unclean_release_tells_the_window
+                s026_one_who_left_without_releasing_has_crashed
+                s027_a_crash_is_remembered_until_a_clean_end
+                s028_a_claim_tells_the_highest_number
+                s029_a_claim_tells_which_lanes_are_held_back
+            }
+            lease {
+                s030_a_beat_tells_who_is_alive
+                s031_a_late_beat_keeps_what_nobody_took
+                s032_a_late_beat_does_not_win_back_what_was_taken
+                s033_a_release_in_a_past_epoch_changes_nothing
+                s034_a_release_of_some_keeps_the_others
+                s035_a_worker_that_left_is_gone
+                s036_a_stale_epoch_changes_nothing
+                s037_a_stale_shard_does_not_hold_up_the_others
+                s038_a_lease_that_ended_but_was_not_taken_settles
+                s039_takeover_and_settle_at_the_same_time
+                s040_a_lease_lasts_as_long_as_it_was_asked_for
+            }
+            read {
+                s041_every_message_is_read_once_in_order
+                s042_the_limit_is_over_all_shards_and_loses_nothing
+                s043_no_demand_reads_nothing_and_passes_nothing
+                s044_a_reader_reads_its_own_shards_only
+                s045_a_shard_that_is_owned_anew_is_read_from_its_first_message
+                s046_what_waits_is_not_read_and_its_time_is_told
+                s047_the_longest_due_come_first
+                s048_the_limit_of_what_is_due_holds
+                s049_a_postponed_message_comes_at_its_time
+                s053_a_redriven_message_is_due_at_once
+                s055_a_shard_that_was_read_to_its_end_is_told
+            }
+            lane {
+                s050_a_lane_is_read_on_from_where_it_was_let_go
+                s051_a_lane_is_read_without_what_is_scheduled_or_gone
+                s052_a_lane_that_an_operator_let_go_on_is_told
+                s078_a_lane_goes_on_over_a_gap
+                s079_a_parked_lane_stands_still_behind_its_head
+                s080_the_heads_delivery_sets_its_lane_free
+                s081_a_redriven_head_that_dies_again_parks_its_lane_again
+                s054_what_has_no_key_is_read_on_by_destination
+                s103_a_discarded_head_lets_its_lane_go_on
+                s104_a_lane_is_parked_and_let_go_on_again_and_again
+            }
+            order {
+                s060_a_late_commit_is_found
+                s061_a_long_transaction_holds_nobody_up
+                s062_a_late_rollback_leaves_nothing
+                s063_a_lanes_order_holds_across_a_late_commit
+                s064_late_commits_in_a_shard_that_was_read_by_another_before
+                s065_random_writers_and_a_reader
+            }
+            settle {
+                s070_what_was_delivered_is_history
+                s071_a_retry_is_scheduled_and_logged
+                s072_told_twice_is_written_once
+                s073_an_attempt_counted_before_the_send_counts_once
+                s074_an_attempt_counted_and_delivered_leaves_no_trace
+                s075_a_counted_message_is_still_read
+                s076_a_dead_letter_has_its_reason
+                s077_a_message_dies_without_an_attempt
+                s082_a_named_time_is_kept_exactly
+                s083_verdicts_of_all_kinds_in_one_batch
+                s084_a_settle_of_nothing_and_of_nobody
+                s085_an_epoch_that_never_was_is_stale
+                s086_an_attempt_out_of_turn_changes_nothing
+                s087_settles_at_the_same_time_all_succeed
+                s088_a_verdict_on_a_former_life_says_nothing_of_this_one
+            }
+            redrive {
+                s090_a_redriven_message_is_the_same_message
+                s091_each_life_has_its_own_attempts_in_the_log
+                s092_the_oldest_are_redriven_first_and_no_more_than_asked
+                s093_only_dead_letters_are_redriven_or_discarded
+                s094_a_filter_narrows_a_redrive
+                s095_every_act_is_on_record
+                s096_a_discarded_letter_stays_to_be_seen
+                s100_imported_letters_are_new_dead_letters
+                s101_unknown_messages_are_nobody
+                s102_redrives_at_the_same_time_take_each_letter_once
+            }
+            edit {
+                s097_the_original_outlives_every_edit
+                s098_an_edit_changes_what_it_names
+                s099_what_is_no_dead_letter_is_not_edited
+            }
+            query {
+                s110_every_status_is_told_and_filtered_by
+                s111_each_filter_narrows
+                s112_a_filter_by_the_time_of_the_insert
+                s115_the_view_agrees_with_the_desk
+                s116_processing_is_due_and_owned
+                s117_a_message_tells_what_it_waits_behind
+                s118_the_shard_of_a_lane_is_one
+            }
+            page {
+                s113_pages_are_complete_in_both_directions
+                s114_pages_repeat_nothing_while_messages_move
+            }
+            status {
+                s120_an_empty_outbox_has_no_figures
+                s121_the_figures_add_up
+                s122_workers_are_told_with_their_shards
+                s123_the_database_is_examined
+            }
+            retain {
+                s130_only_what_is_old_is_forgotten
+                s131_much_is_forgotten_in_steps
+            }
+            migrate {
+                s140_a_place_without_tables_says_so
+                s141_the_steps_are_taken_once
+                s142_down_and_up_again
+                s143_migrations_at_the_same_time
+                s144_the_layout_is_settled_when_the_tables_are_made
+                s145_a_version_that_does_not_exist_is_refused
+            }
+            fault {
+                s150_a_read_after_an_error_returns_what_the_failed_one_would_have
+                s151_a_settle_is_whole_or_not_at_all
+                s152_a_redrive_is_whole_or_not_at_all
+            }
+            model {
+                s160_random_histories_agree_with_the_model
+            }
+        }
+    };
+}
+
+__conformance_catalogue! { [define] }

@@ -1,0 +1,106 @@
+//! A dead letter is mended, and what it was is kept.
+
+use super::{
+    Factory, Failure,
+    failure::{Outcome, same},
+    redrive::{dead_letters, message},
+    subject::{Subject, act, delivered, only},
+};
+use crate::{
+    MessageId, Payload,
+    desk::{Edit, MessageRef},
+    state::Status,
+    store::StoreErrorKind,
+};
+
+pub(super) async fn s097_the_original_outlives_every_edit(factory: &dyn Factory) -> Outcome {
+    let (subject, mut worker, letters) = dead_letters(factory, 1).await?;
+    let id = letters[0];
+    same!(
+        subject.detail(id).await?.original_payload,
+        None,
+        "an original of what was not changed"
+    );
+    for payload in ["first", "second"] {
+        let edit = Edit {
+            payload: Some(Payload::from(payload)),
+            ..Edit::default()
+        };
+        subject.desk.edit(MessageRef::Id(id), &edit, &act()).await?;
+        let detail = subject.detail(id).await?;
+        same!(detail.record.payload, Some(Payload::from(payload)), "the payload");
+        same!(
+            detail.original_payload,
+            Some(Payload::from(r#"{"broken":true}"#)),
+            "the original"
+        );
+        same!(detail.record.status, Status::DeadLettered, "the status");
+    }
+    subject.redrive(&only(id)).await?;
+    let due = worker.read().await?.due;
+    let payloads: Vec<_> = due.iter().map(|message| message.payload.as_text()).collect();
+    same!(payloads, [Some("second")], "what is sent then");
+    Ok(())
+}
+
+pub(super) async fn s098_an_edit_changes_what_it_names(factory: &dyn Factory) -> Outcome {
+    let (subject, _, letters) = dead_letters(factory, 1).await?;
+    let id = letters[0];
+    let edit = Edit {
+        destination: Some("mail".to_owned()),
+        headers: Some(r#"{"x":"y"}"#.to_owned()),
+        content_type: Some("text/plain".to_owned()),
+        payload: None,
+    };
+    subject
+        .desk
+        .edit(MessageRef::Number(id.number()), &edit, &act())
+        .await?;
+    let detail = subject.detail(id).await?;
+    let record = &detail.record;
+    same!(record.destination, "mail", "the destination");
+    same!(record.headers.as_deref(), Some(r#"{"x":"y"}"#), "the headers");
+    same!(
+        record.content_type.as_deref(),
+        Some("text/plain"),
+        "the content type"
+    );
+    same!(
+        record.payload,
+        Some(Payload::from(r#"{"broken":true}"#)),
+        "the payload"
+    );
+    Ok(())
+}
+
+pub(super) async fn s099_what_is_no_dead_letter_is_not_edited(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 2).await?;
+    let worker = subject.worker("w").await?;
+    let ids = subject.enqueue_some(2).await?;
+    subject.settle_one(&worker, ids[0], delivered(1)).await?;
+    let gone = subject.dead_letter(&worker, message()).await?;
+    subject.discard(&only(gone)).await?;
+    let edit = Edit {
+        payload: Some(Payload::from("changed")),
+        ..Edit::default()
+    };
+    let unknown = MessageId::new(ids[1].number() + 1000, 7);
+    let another_salt = MessageId::new(gone.number(), !gone.salt());
+    for id in [ids[0], ids[1], gone, unknown, another_salt] {
+        let result = subject.desk.edit(MessageRef::Id(id), &edit, &act()).await;
+        let error = result
+            .err()
+            .ok_or_else(|| Failure::new(format!("{id} was edited")))?;
+        same!(
+            error.kind(),
+            StoreErrorKind::NotFound,
+            "the kind of error of '{error}'"
+        );
+    }
+    same!(
+        subject.desk.audit(100).await?.len(),
+        1,
+        "acts on record: the discard"
+    );
+    Ok(())
+}
