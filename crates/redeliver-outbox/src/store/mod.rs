@@ -12,10 +12,15 @@ use crate::{DeadReason, Message, Timestamp};
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod filter;
+#[cfg(feature = "mysql")]
+mod mysql;
 mod names;
 mod open;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+
+#[cfg(feature = "mysql")]
+pub use mysql::MySqlStore;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;

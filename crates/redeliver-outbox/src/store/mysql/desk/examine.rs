@@ -1,0 +1,166 @@
+//! The health of the database.
+
+use std::time::Duration;
+
+use mysql_async::prelude::Queryable;
+
+use super::{MySqlStore, Work};
+use crate::{
+    Timestamp,
+    desk::{Finding, Grade},
+    store::{Result, StoreErrorKind},
+};
+
+/// How far this machine's clock may be from the server's before somebody should look.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
+/// A transaction this old keeps ranges open that the relay has to remember.
+const LONG_TRANSACTION_SECONDS: u64 = 60;
+/// Changes that wait for the server's purge; above this, reads walk over what is long gone.
+const LONG_HISTORY: u64 = 1_000_000;
+
+pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::snapshot(store, &mut connection).await?;
+    let mut findings = server(&mut work).await?;
+    findings.push(shards(&mut work).await?);
+    match transactions(&mut work).await {
+        Ok(found) => findings.extend(found),
+        Err(error) if error.kind() == StoreErrorKind::Denied => findings.push(finding(
+            Grade::Advice,
+            "privileges",
+            "the user may not see which transactions are running, so late commits are looked for by time"
+                .to_owned(),
+            "GRANT PROCESS ON *.* to the relay's user",
+        )),
+        Err(error) => return Err(error),
+    }
+    Ok(findings)
+}
+
+fn finding(grade: Grade, topic: &'static str, what: String, next: &str) -> Finding {
+    Finding {
+        grade,
+        topic,
+        what,
+        next: if grade == Grade::Good {
+            String::new()
+        } else {
+            next.to_owned()
+        },
+    }
+}
+
+async fn server(work: &mut Work<'_>) -> Result<Vec<Finding>> {
+    let Some(mut row) = work.row(include_str!("../sql/examine.sql"), ()).await? else {
+        return Ok(Vec::new());
+    };
+    let version: String = row.take()?;
+    let (now, here) = (row.known_time()?, Timestamp::wall());
+    let skew = now.since(here).max(here.since(now));
+    let mode: String = row.take()?;
+    let flush: i64 = row.take()?;
+    let (binlog, sync_binlog, format): (bool, i64, String) = (row.take()?, row.take()?, row.take()?);
+    let good_if = |good: bool, otherwise| if good { Grade::Good } else { otherwise };
+    Ok(vec![
+        finding(Grade::Good, "version", format!("the server is {version}"), ""),
+        finding(
+            good_if(skew <= CLOCK_TOLERANCE, Grade::Advice),
+            "clock",
+            format!(
+                "the server's clock and this machine's differ by {} ms",
+                skew.as_millis()
+            ),
+            "set both by NTP; the server's is the one that counts",
+        ),
+        finding(
+            good_if(mode.contains("STRICT_"), Grade::Advice),
+            "sql_mode",
+            format!("the server's sql_mode is '{mode}'"),
+            "add STRICT_TRANS_TABLES: without it an application's insert cuts what is too long and says nothing",
+        ),
+        finding(
+            good_if(flush == 1, Grade::Problem),
+            "durability",
+            format!("innodb_flush_log_at_trx_commit is {flush}"),
+            "set it to 1: a crash of the server or its machine can lose committed messages",
+        ),
+        finding(
+            good_if(!binlog || sync_binlog == 1, Grade::Advice),
+            "binlog",
+            format!(
+                "sync_binlog is {sync_binlog}, and the binary log is {}",
+                if binlog { "on" } else { "off" }
+            ),
+            "set it to 1, or a replica may lack what a crash cut off",
+        ),
+        finding(
+            good_if(!binlog || format != "STATEMENT", Grade::Problem),
+            "binlog_format",
+            format!("binlog_format is {format}"),
+            "set it to ROW: the shard and the random part of a message are drawn by the server",
+        ),
+    ])
+}
+
+async fn shards(work: &mut Work<'_>) -> Result<Finding> {
+    let (mut all, mut free) = (0_u32, 0_u32);
+    if let Some(mut row) = work.row(include_str!("../sql/shards.sql"), ()).await? {
+        row.known_time()?;
+        (all, free) = (row.take()?, row.take()?);
+    }
+    let grade = if free == 0 { Grade::Good } else { Grade::Problem };
+    let what = format!("{free} of {all} shards have no live owner");
+    Ok(finding(
+        grade,
+        "shards",
+        what,
+        "start a relay, or see why those that run do not take them",
+    ))
+}
+
+async fn transactions(work: &mut Work<'_>) -> Result<Vec<Finding>> {
+    let sql = include_str!("../sql/transactions.sql");
+    let found: Option<(u64, Option<u64>)> = work
+        .transaction
+        .query_first(sql)
+        .await
+        .map_err(|error| work.store.failed(error))?;
+    let (long, oldest) = found.unwrap_or_default();
+    let oldest = oldest.unwrap_or(0);
+    let mut findings = vec![
+        finding(
+            Grade::Good,
+            "privileges",
+            "the user sees which transactions are running".to_owned(),
+            "",
+        ),
+        finding(
+            if oldest < LONG_TRANSACTION_SECONDS {
+                Grade::Good
+            } else {
+                Grade::Advice
+            },
+            "transactions",
+            format!("{long} transactions that write are open, the oldest for {oldest} s"),
+            "end it: until then its messages are not there, and everything behind them has to be remembered",
+        ),
+    ];
+    let history: Option<u64> = work
+        .transaction
+        .query_first(include_str!("../sql/history.sql"))
+        .await
+        .map_err(|error| work.store.failed(error))?;
+    if let Some(history) = history {
+        findings.push(finding(
+            if history < LONG_HISTORY {
+                Grade::Good
+            } else {
+                Grade::Problem
+            },
+            "purge",
+            format!("{history} changes wait to be purged"),
+            "end the transaction with the oldest snapshot: reads walk over all that it keeps",
+        ));
+    }
+    Ok(findings)
+}

@@ -1,0 +1,99 @@
+//! The operator's side.
+
+use futures_core::future::BoxFuture;
+
+use super::{MySqlStore, Work, row};
+use crate::{
+    MessageId, NewMessage, Timestamp,
+    desk::{
+        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
+        Record, Removed, Retention, StatusReport,
+    },
+    store::{LaneId, Result},
+};
+
+mod audit;
+mod edit;
+mod enqueue;
+mod examine;
+mod look;
+mod rescue;
+mod retain;
+mod status;
+
+impl Desk for MySqlStore {
+    fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
+        Box::pin(enqueue::enqueue(self, messages))
+    }
+
+    fn status(&self) -> BoxFuture<'_, Result<StatusReport>> {
+        Box::pin(status::status(self))
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        page: Page,
+        payloads: bool,
+    ) -> BoxFuture<'a, Result<Vec<Record>>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let mut work = Work::snapshot(self, &mut connection).await?;
+            look::list(&mut work, filter, page, payloads).await
+        })
+    }
+
+    fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
+        Box::pin(look::count(self, filter))
+    }
+
+    fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>> {
+        Box::pin(look::find(self, message))
+    }
+
+    fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        Box::pin(edit::edit(self, message, edit, act))
+    }
+
+    fn redrive<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        Box::pin(rescue::redrive(self, filter, at_most, act))
+    }
+
+    fn discard<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        Box::pin(rescue::discard(self, filter, at_most, act))
+    }
+
+    fn import<'a>(
+        &'a self,
+        letters: &'a [DeadLetter],
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        Box::pin(enqueue::import(self, letters, act))
+    }
+
+    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
+        Box::pin(audit::newest(self, limit))
+    }
+
+    fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {
+        Box::pin(look::parked_lanes(self))
+    }
+
+    fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>> {
+        Box::pin(retain::retain(self, retention))
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
+        Box::pin(examine::examine(self))
+    }
+}

@@ -1,0 +1,93 @@
+//! Putting dead letters back, or giving them up.
+
+use mysql_async::Params;
+
+use super::{MySqlStore, Work, audit, look, row};
+use crate::{
+    MessageId,
+    desk::{Act, Filter, Page},
+    state::Status,
+    store::Result,
+};
+
+/// How many are changed by one statement.
+const TOGETHER: usize = 512;
+
+pub(super) async fn redrive(
+    store: &MySqlStore,
+    filter: &Filter,
+    at_most: usize,
+    act: &Act,
+) -> Result<Vec<MessageId>> {
+    let statements = [
+        include_str!("../sql/redrive.sql"),
+        include_str!("../sql/remove_dead.sql"),
+    ];
+    change(store, filter, at_most, act, "redrive", &statements).await
+}
+
+pub(super) async fn discard(
+    store: &MySqlStore,
+    filter: &Filter,
+    at_most: usize,
+    act: &Act,
+) -> Result<Vec<MessageId>> {
+    let statements = [
+        include_str!("../sql/free_lanes.sql"),
+        include_str!("../sql/discard.sql"),
+    ];
+    change(store, filter, at_most, act, "discard", &statements).await
+}
+
+/// All in one transaction: the statements, and a record for each.
+async fn change(
+    store: &MySqlStore,
+    filter: &Filter,
+    at_most: usize,
+    act: &Act,
+    action: &str,
+    statements: &[&str],
+) -> Result<Vec<MessageId>> {
+    if !filter.statuses.is_empty() && !filter.statuses.contains(&Status::DeadLettered) {
+        return Ok(Vec::new());
+    }
+    let filter = Filter {
+        statuses: vec![Status::DeadLettered],
+        ..filter.clone()
+    };
+    let page = Page {
+        after: None,
+        limit: at_most,
+        newest_first: false,
+    };
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    let letters = look::list(&mut work, &filter, page, false).await?;
+    let letters: Vec<MessageId> = letters.into_iter().map(|letter| letter.id).collect();
+    let mut changed = Vec::with_capacity(letters.len());
+    for some in letters.chunks(TOGETHER) {
+        let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
+        let free = lock(&mut work, &numbers).await?;
+        if free.is_empty() {
+            continue;
+        }
+        let places = row::places(free.len());
+        for statement in statements {
+            let values = Params::Positional(row::padded(&free));
+            work.run(&statement.replace("{numbers}", &places), values).await?;
+        }
+        for &id in some.iter().filter(|id| free.binary_search(&id.number()).is_ok()) {
+            audit::append(&mut work, act, action, id, "").await?;
+            changed.push(id);
+        }
+    }
+    work.commit().await?;
+    Ok(changed)
+}
+
+/// Those that are still dead letters, in their order: somebody else may have been quicker since they were listed.
+async fn lock(work: &mut Work<'_>, numbers: &[i64]) -> Result<Vec<i64>> {
+    let sql = include_str!("../sql/lock_dead.sql").replace("{numbers}", &row::places(numbers.len()));
+    let rows = work.rows(&sql, Params::Positional(row::padded(numbers))).await?;
+    rows.into_iter().map(|mut row| row.take()).collect()
+}

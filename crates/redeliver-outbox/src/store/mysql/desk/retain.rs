@@ -1,0 +1,84 @@
+//! Forgetting what is old.
+
+use std::time::Duration;
+
+use mysql_async::Params;
+
+use super::{MySqlStore, Work, row};
+use crate::{
+    desk::{Removed, Retention},
+    limits,
+    store::Result,
+};
+
+/// A worker that was not heard of for so long, and owns nothing, is forgotten; a lane that was let go on as well.
+const TRACES: Duration = Duration::from_secs(24 * 3600);
+
+pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<Removed> {
+    let mut removed = Removed::default();
+    let messages = [
+        (
+            retention.sent,
+            include_str!("../sql/old_sent.sql"),
+            include_str!("../sql/remove_sent.sql"),
+        ),
+        (
+            retention.discarded,
+            include_str!("../sql/old_discarded.sql"),
+            include_str!("../sql/remove_dead.sql"),
+        ),
+    ];
+    for (age, old, remove) in messages {
+        if let Some(age) = age {
+            add(&mut removed, forget_messages(store, age, old, remove).await?);
+        }
+    }
+    let plain = [
+        (retention.inbox, include_str!("../sql/retain_inbox.sql")),
+        (retention.audit, include_str!("../sql/retain_audit.sql")),
+        (
+            Some(limits::DEDUPLICATION_RETENTION),
+            include_str!("../sql/retain_deduplication.sql"),
+        ),
+        (Some(TRACES), include_str!("../sql/retain_lanes.sql")),
+        (Some(TRACES), include_str!("../sql/forget_workers.sql")),
+    ];
+    for (age, sql) in plain {
+        if let Some(age) = age {
+            let mut connection = store.connection().await?;
+            let mut work = Work::begin(store, &mut connection).await?;
+            let rows = work.run(sql, (row::delay(age), limits::RETENTION_BATCH)).await?;
+            work.commit().await?;
+            add(&mut removed, rows);
+        }
+    }
+    Ok(removed)
+}
+
+fn add(removed: &mut Removed, rows: u64) {
+    removed.rows += rows;
+    removed.more |= rows >= limits::RETENTION_BATCH as u64;
+}
+
+/// Messages go with the log of their attempts.
+async fn forget_messages(store: &MySqlStore, age: Duration, old: &str, remove: &str) -> Result<u64> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    let mut numbers = Vec::new();
+    for mut row in work.rows(old, (row::delay(age), limits::RETENTION_BATCH)).await? {
+        numbers.push(row.take::<i64>()?);
+    }
+    if numbers.is_empty() {
+        return Ok(0);
+    }
+    let places = row::places(numbers.len());
+    let all = || Params::Positional(row::padded(&numbers));
+    work.run(
+        &include_str!("../sql/remove_attempts.sql").replace("{numbers}", &places),
+        all(),
+    )
+    .await?;
+    let rows = work.run(&remove.replace("{numbers}", &places), all()).await?;
+    work.commit().await?;
+    Ok(rows)
+}

@@ -1,0 +1,146 @@
+//! The one place that knows the server's codes.
+
+use mysql_async::{DriverError, Error, IoError, UrlError};
+
+use crate::store::{StoreError, StoreErrorKind};
+
+/// What the driver or the server said, in the terms of what to do about it. The text of the server is kept as the cause and not shown:
+/// it quotes values.
+pub(super) fn store_error(error: Error) -> StoreError {
+    let said = match &error {
+        Error::Server(server) => from_code(server.code),
+        Error::Io(IoError::Io(io)) => StoreError::new(
+            StoreErrorKind::Unreachable,
+            format!(
+                "the database cannot be reached or the connection was lost ({})",
+                io.kind()
+            ),
+        )
+        .next("check its address and that it runs"),
+        Error::Io(_) => StoreError::new(
+            StoreErrorKind::Unreachable,
+            "no encrypted connection to the database came about",
+        )
+        .next("check the server's certificate and the connection's TLS settings"),
+        Error::Driver(DriverError::ConnectionClosed | DriverError::PoolDisconnected) => StoreError::new(
+            StoreErrorKind::Unreachable,
+            "the connection to the database was closed",
+        ),
+        Error::Url(url) => return from_url(url),
+        _ => StoreError::new(
+            StoreErrorKind::Other,
+            "the database's driver met what it did not expect",
+        ),
+    };
+    said.caused_by(error)
+}
+
+/// Without its cause: a URL holds a password.
+fn from_url(error: &UrlError) -> StoreError {
+    let what = match error {
+        UrlError::UnknownParameter { param } => {
+            format!("the database's URL has an unknown parameter '{param}'")
+        }
+        UrlError::InvalidParamValue { param, .. } => {
+            format!("the database's URL has a parameter '{param}' whose value cannot be used")
+        }
+        UrlError::UnsupportedScheme { .. } => "the database's URL does not begin with mysql://".to_owned(),
+        _ => "the database's URL cannot be read".to_owned(),
+    };
+    StoreError::new(StoreErrorKind::BadInput, what)
+        .next("write it as mysql://user:password@host:3306/database")
+}
+
+fn from_code(code: u16) -> StoreError {
+    use StoreErrorKind as Kind;
+    let (kind, what, next) = match code {
+        1205 | 1213 | 1020 | 3572 | 1317 | 1969 | 3024 => (
+            Kind::Busy,
+            "the database was busy: a lock was not free in time",
+            "",
+        ),
+        1040 | 1203 | 1226 => (
+            Kind::Busy,
+            "the database has no connection left for us",
+            "raise max_connections or the user's limit",
+        ),
+        1146 | 1054 | 1356 => (
+            Kind::NotMigrated,
+            "the outbox's tables are missing or older than this program",
+            "run `redeliver migrate`",
+        ),
+        1049 => (
+            Kind::NotMigrated,
+            "there is no database of this name",
+            "create it, then run `redeliver migrate`",
+        ),
+        1044 | 1045 | 1142 | 1143 | 1227 | 1370 | 1410 | 1698 | 1251 | 3118 => (
+            Kind::Denied,
+            "the database does not let this user in, or not do this",
+            "check the user, its password and its grants",
+        ),
+        1290 | 1792 | 1836 => (
+            Kind::ReadOnly,
+            "the database is read-only",
+            "connect to the primary server",
+        ),
+        1021 | 1114 | 1041 | 1037 | 1038 => (
+            Kind::ReadOnly,
+            "the database has no space or memory left",
+            "make room on its disk",
+        ),
+        1064 | 1128 | 1193 | 1305 | 1235 => (
+            Kind::Unsupported,
+            "the server does not know a statement that is needed",
+            "use MariaDB 10.6, MySQL 8.0.19 or newer",
+        ),
+        1053 | 1077..=1080 | 1130 | 1129 | 1152 | 1158..=1161 | 1184 | 1189 | 1927 | 2006 | 2013 | 4031 => (
+            Kind::Unreachable,
+            "the database ended the connection",
+            "check that it runs",
+        ),
+        1153 | 1301 => (
+            Kind::BadInput,
+            "what was sent is larger than the server takes",
+            "raise max_allowed_packet",
+        ),
+        1264 | 1366 | 1406 | 1292 | 3819 | 4025 | 1048 => (
+            Kind::BadInput,
+            "a value does not fit its column",
+            "shorten or correct it",
+        ),
+        _ => {
+            let what = format!("the database refused a statement (code {code})");
+            return StoreError::new(Kind::Other, what);
+        }
+    };
+    StoreError::new(kind, what).next(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_tell_what_to_do() {
+        for (code, kind) in [
+            (1213, StoreErrorKind::Busy),
+            (1205, StoreErrorKind::Busy),
+            (1146, StoreErrorKind::NotMigrated),
+            (1045, StoreErrorKind::Denied),
+            (1290, StoreErrorKind::ReadOnly),
+            (1053, StoreErrorKind::Unreachable),
+            (9999, StoreErrorKind::Other),
+        ] {
+            assert_eq!(from_code(code).kind(), kind, "{code}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_never_shown() {
+        let error = mysql_async::Opts::from_url("mysql://u:s3cret@h/db?nonsense=1").map(|_| ());
+        let said = store_error(Error::Url(error.unwrap_err()));
+        assert!(!format!("{said} {said:?}").contains("s3cret"), "{said:?}");
+        assert_eq!(said.kind(), StoreErrorKind::BadInput);
+    }
+}

@@ -1,0 +1,163 @@
+//! Who is alive, and who owns which shard.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use mysql_async::{Params, Value};
+
+use super::{MySqlStore, Work, row};
+use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Result, Scheduled, WorkerId};
+
+pub(super) async fn beat(store: &MySqlStore, beat: &Beat) -> Result<Membership> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    let worker = beat.worker.0.as_str();
+    let lease = row::delay(beat.lease);
+    work.run(include_str!("sql/beat.sql"), (worker, lease, beat.in_flight))
+        .await?;
+    let owned = work.rows(include_str!("sql/owned.sql"), (worker,)).await?;
+    let mut figures = work
+        .row(include_str!("sql/membership.sql"), (worker,))
+        .await?
+        .ok_or_else(super::schema::not_migrated)?;
+    let membership = Membership {
+        now: figures.known_time()?,
+        workers: figures.take()?,
+        shards: figures.take()?,
+        claimable: figures.take()?,
+        next_expiry: figures.take::<Option<u64>>()?.map(Duration::from_millis),
+        owned: owned
+            .into_iter()
+            .map(|mut row| {
+                Ok(Lease {
+                    shard: row.take()?,
+                    epoch: row.take()?,
+                })
+            })
+            .collect::<Result<_>>()?,
+    };
+    work.commit().await?;
+    Ok(membership)
+}
+
+/// What the owner before left is read in the same transaction, while the shards' rows are locked, and before it is committed. A settle
+/// of that owner holds the same row's lock to its end: one that was under way made us pass the shard over, and a later one waits for us
+/// and is refused, so what is read here is its last word. Had it been read after the commit, a connection lost in between would leave
+/// this worker the owner of shards that it knows nothing of.
+pub(super) async fn claim(
+    store: &MySqlStore,
+    worker: &WorkerId,
+    at_most: usize,
+    window: u32,
+) -> Result<Vec<Claimed>> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    let free = work
+        .rows(include_str!("sql/claim.sql"), (at_most.min(1 << 16),))
+        .await?;
+    let mut claimed = BTreeMap::new();
+    for mut row in free {
+        let (shard, epoch, clean, held) = (row.take::<u16>()?, row.take::<i64>()?, row.take()?, row.take()?);
+        let left = if clean {
+            Left::Clean
+        } else {
+            Left::Crashed { window: held }
+        };
+        let lease = Lease {
+            shard,
+            epoch: epoch + 1,
+        };
+        let taken = Claimed {
+            lease,
+            left,
+            highest: 0,
+            scheduled: Vec::new(),
+            parked: Vec::new(),
+        };
+        claimed.insert(shard, taken);
+    }
+    if claimed.is_empty() {
+        return Ok(Vec::new());
+    }
+    let shards: Vec<u16> = claimed.keys().copied().collect();
+    let places = row::places(shards.len());
+    let mut values: Vec<Value> = vec![worker.0.as_str().into(), window.into()];
+    values.extend(row::padded(&shards));
+    work.run(
+        &include_str!("sql/take.sql").replace("{shards}", &places),
+        Params::Positional(values),
+    )
+    .await?;
+    inherit(&mut work, &shards, &places, &mut claimed).await?;
+    work.commit().await?;
+    Ok(claimed.into_values().collect())
+}
+
+async fn inherit(
+    work: &mut Work<'_>,
+    shards: &[u16],
+    places: &str,
+    claimed: &mut BTreeMap<u16, Claimed>,
+) -> Result<()> {
+    let all = || Params::Positional(row::padded(shards));
+    for mut row in work
+        .rows(
+            &include_str!("sql/scheduled.sql").replace("{shards}", places),
+            all(),
+        )
+        .await?
+    {
+        let (shard, number) = (row.take::<u16>()?, row.take()?);
+        let lane = LaneId {
+            destination: row.take()?,
+            key: row.take()?,
+        };
+        if let Some(claimed) = claimed.get_mut(&shard) {
+            claimed.scheduled.push(Scheduled { number, lane });
+        }
+    }
+    for mut row in work
+        .rows(&include_str!("sql/parked.sql").replace("{shards}", places), all())
+        .await?
+    {
+        let (shard, head) = (row.take::<u16>()?, row.take()?);
+        let lane = LaneId {
+            destination: row.take()?,
+            key: row.take()?,
+        };
+        if let Some(claimed) = claimed.get_mut(&shard) {
+            claimed.parked.push(ParkedLane { lane, head });
+        }
+    }
+    for claimed in claimed.values_mut() {
+        let shard = claimed.lease.shard;
+        if let Some(mut row) = work.row(include_str!("sql/highest.sql"), (shard, shard)).await? {
+            claimed.highest = row.take()?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn release(
+    store: &MySqlStore,
+    worker: &WorkerId,
+    leases: &[Lease],
+    clean: bool,
+) -> Result<()> {
+    let mut leases = leases.to_vec();
+    leases.sort_unstable();
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    for lease in leases {
+        let values = (clean, lease.shard, worker.0.as_str(), lease.epoch);
+        work.run(include_str!("sql/release.sql"), values).await?;
+    }
+    work.commit().await
+}
+
+pub(super) async fn leave(store: &MySqlStore, worker: &WorkerId) -> Result<()> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    work.run(include_str!("sql/leave.sql"), (worker.0.as_str(),))
+        .await?;
+    work.commit().await
+}

@@ -1,0 +1,10 @@
+DROP TABLE IF EXISTS redeliver_inbox;
+DROP TABLE IF EXISTS redeliver_audit;
+DROP TABLE IF EXISTS redeliver_deduplication;
+DROP TABLE IF EXISTS redeliver_lanes;
+DROP TABLE IF EXISTS redeliver_workers;
+DROP TABLE IF EXISTS redeliver_attempts;
+DROP TABLE IF EXISTS redeliver_sent;
+DROP TABLE IF EXISTS redeliver_dead;
+DROP TABLE IF EXISTS redeliver_outbox;
+DROP TABLE IF EXISTS redeliver_shards;

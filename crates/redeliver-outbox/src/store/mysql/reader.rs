@@ -1,0 +1,353 @@
+//! The way through the rows of the shards that a worker owns.
+//!
+//! A read is one snapshot. Forward goes by number over what was never scheduled; what was committed late in a range that was passed
+//! before is looked for again as [`segments`](super::segments) says. No row is returned twice as fresh: [`Seen`] knows those in ranges
+//! that are still open. A row that is settled or scheduled while the read runs may be in its answer, because the snapshot is older; the
+//! engine knows what it held when it asked.
+//!
+//! The order of a lane holds with late commits too. Whoever writes two messages of a lane one after the other commits the first before
+//! the second gets its number, so a snapshot that shows the second shows the first. If the first lies in a range that is not being
+//! looked at just now, going forward would overtake it: so the lanes of everything that is about to be returned are looked up in the
+//! open ranges, and if there is an unseen message of one of them, all open ranges are looked at first and the way forward waits for the
+//! next read.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashSet},
+    time::Duration,
+};
+
+use futures_core::future::BoxFuture;
+use mysql_async::{Params, Value};
+use redeliver::{Moment, clock, entropy};
+
+use super::{
+    MySqlStore, Work, row,
+    seen::Seen,
+    segments::{Listing, Range, Segments},
+    writers,
+};
+use crate::{
+    Message, Timestamp,
+    store::{Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result},
+};
+
+mod late;
+
+/// How often the server is asked who is writing: rarely, because each question keeps it from making a new list.
+const LISTING_SOONEST: Duration = Duration::from_millis(250);
+/// The same while only old lists come back.
+const LISTING_LATEST: Duration = Duration::from_secs(4);
+
+pub(super) struct MySqlReader {
+    store: MySqlStore,
+    /// The last number of each shard that was passed.
+    cursors: BTreeMap<u16, i64>,
+    segments: Segments,
+    seen: BTreeMap<u16, Seen>,
+    /// Resumed lanes that were told of.
+    resumed: HashSet<(u16, LaneId, Timestamp)>,
+    next_listing: Moment,
+    listing_interval: Duration,
+}
+
+impl std::fmt::Debug for MySqlReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MySqlReader")
+            .field("cursors", &self.cursors)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the probe says of a shard.
+struct Probed {
+    shard: u16,
+    fresh: bool,
+    due: bool,
+}
+
+/// A message and the hash of its lane.
+type Hashed = (Message, Option<i64>);
+
+/// What was found of never-scheduled messages, to be remembered once the whole read has succeeded.
+#[derive(Default)]
+struct Fresh {
+    messages: Vec<Hashed>,
+    passed: Vec<Range>,
+    /// Whether the ranges that were due (or all of them) have been looked at to their ends.
+    looked: bool,
+    all: bool,
+    more: bool,
+}
+
+impl MySqlReader {
+    pub(super) fn new(store: MySqlStore) -> Self {
+        Self {
+            store,
+            cursors: BTreeMap::new(),
+            segments: Segments::new(),
+            seen: BTreeMap::new(),
+            resumed: HashSet::new(),
+            next_listing: Moment::ZERO,
+            listing_interval: LISTING_SOONEST,
+        }
+    }
+
+    fn was_seen(&self, shard: u16, number: i64) -> bool {
+        self.seen.get(&shard).is_some_and(|seen| seen.contains(number))
+    }
+
+    async fn read_on(&mut self, demand: &Demand) -> Result<Found> {
+        let now = clock::now();
+        let store = self.store.clone();
+        let mut connection = store.connection().await?;
+        if self.segments.want_listing(now) && now >= self.next_listing {
+            let mut work = Work::snapshot(&store, &mut connection).await?;
+            let listing = writers::listing(&mut work).await?;
+            work.commit().await?;
+            self.note(listing, now);
+        }
+        let mut work = Work::snapshot(&store, &mut connection).await?;
+        let (mut found, probed) = self.probe(&mut work).await?;
+        let resumed = self.resumed(&mut work).await?;
+        for lane in &demand.lanes {
+            found.lanes.push(self.lane(&mut work, lane).await?);
+        }
+        let of_lanes: BTreeSet<i64> = found
+            .lanes
+            .iter()
+            .flat_map(|lane| &lane.messages)
+            .map(Message::number)
+            .collect();
+        let fresh = self
+            .fresh(&mut work, demand.fresh, &probed, now, &of_lanes)
+            .await?;
+        (found.due, found.more) = due(&mut work, demand.due, &probed).await?;
+        work.commit().await?;
+        self.remember(&fresh, &found, now);
+        found.more |= fresh.more;
+        found.fresh = fresh.messages.into_iter().map(|(message, _)| message).collect();
+        found.resumed = resumed
+            .iter()
+            .filter(|told| !self.resumed.contains(told))
+            .map(|(shard, lane, _)| (*shard, lane.clone()))
+            .collect();
+        self.resumed = resumed;
+        Ok(found)
+    }
+
+    /// Only here does the reader move.
+    fn remember(&mut self, fresh: &Fresh, found: &Found, now: Moment) {
+        let of_lanes = found.lanes.iter().flat_map(|lane| &lane.messages);
+        for message in fresh.messages.iter().map(|(message, _)| message).chain(of_lanes) {
+            self.seen.entry(message.shard).or_default().add(message.number());
+        }
+        if fresh.looked {
+            self.segments.looked(now, fresh.all);
+        }
+        for range in &fresh.passed {
+            self.cursors.insert(range.shard, range.to);
+        }
+        self.segments.pass(&fresh.passed, now, found.now);
+        for (&shard, seen) in &mut self.seen {
+            seen.forget(self.segments.lowest(shard));
+        }
+    }
+
+    fn note(&mut self, listing: Option<Listing>, now: Moment) {
+        let Some(listing) = listing else {
+            self.segments.go_blind(self.store.longest_transaction);
+            return;
+        };
+        self.listing_interval = if self.segments.observe(&listing) {
+            LISTING_SOONEST
+        } else {
+            (self.listing_interval * 2).min(LISTING_LATEST)
+        };
+        // Spread, so that several relays do not keep each other from a new list.
+        let spread = Duration::from_millis(entropy::draw() % (1 + self.listing_interval.as_millis() as u64));
+        self.next_listing = now.plus(self.listing_interval / 2 + spread);
+    }
+
+    /// One statement that says where there is anything to read. An idle poll ends here.
+    async fn probe(&self, work: &mut Work<'_>) -> Result<(Found, Vec<Probed>)> {
+        let mut found = Found::default();
+        if self.cursors.is_empty() {
+            found.now = writers::server_time(work).await?;
+            return Ok((found, Vec::new()));
+        }
+        let one = include_str!("sql/probe.sql");
+        let sql = vec![one; self.cursors.len()].join("UNION ALL\n");
+        let values = self.cursors.iter().flat_map(|(&shard, &cursor)| {
+            [
+                shard.into(),
+                shard.into(),
+                Value::from(cursor),
+                shard.into(),
+                shard.into(),
+            ]
+        });
+        let rows = work.rows(&sql, Params::Positional(values.collect())).await?;
+        let mut probed = Vec::new();
+        let mut next_due = None;
+        for mut row in rows {
+            found.now = row.known_time()?;
+            probed.push(Probed {
+                shard: row.take()?,
+                fresh: row.take()?,
+                due: row.take()?,
+            });
+            let due = row.time()?.map(|time| time.since(found.now));
+            next_due = next_due.into_iter().chain(due).min();
+        }
+        found.next_due = next_due;
+        Ok((found, probed))
+    }
+
+    async fn resumed(&self, work: &mut Work<'_>) -> Result<HashSet<(u16, LaneId, Timestamp)>> {
+        let shards: Vec<u16> = self.cursors.keys().copied().collect();
+        if shards.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let sql = include_str!("sql/resumed.sql").replace("{shards}", &row::places(shards.len()));
+        let rows = work.rows(&sql, Params::Positional(row::padded(&shards))).await?;
+        let lane = |mut row: row::Columns| {
+            let shard = row.take()?;
+            let lane = LaneId {
+                destination: row.take()?,
+                key: row.take()?,
+            };
+            Ok((shard, lane, row.known_time()?))
+        };
+        rows.into_iter().map(lane).collect()
+    }
+
+    async fn lane(&self, work: &mut Work<'_>, lane: &LaneDemand) -> Result<LaneFound> {
+        let to = self.cursors.get(&lane.shard).copied().unwrap_or(0);
+        let key = lane.lane.key.as_str();
+        let values: Vec<Value> = vec![
+            lane.shard.into(),
+            key.into(),
+            lane.from.into(),
+            to.into(),
+            lane.lane.destination.as_str().into(),
+            key.into(),
+            (lane.limit + 1).into(),
+        ];
+        let mut messages = messages(work, include_str!("sql/read_lane.sql"), values).await?;
+        let complete = messages.len() <= lane.limit;
+        messages.truncate(lane.limit);
+        Ok(LaneFound {
+            messages: messages.into_iter().map(|(message, _)| message).collect(),
+            complete,
+        })
+    }
+
+    async fn fresh(
+        &self,
+        work: &mut Work<'_>,
+        limit: usize,
+        probed: &[Probed],
+        now: Moment,
+        of_lanes: &BTreeSet<i64>,
+    ) -> Result<Fresh> {
+        if limit == 0 {
+            return Ok(Fresh::default());
+        }
+        let late = self.late(work, limit, now, false, of_lanes).await?;
+        if late.more {
+            return self.unless_overtaking(work, late, limit, now, of_lanes).await;
+        }
+        let mut fresh = late;
+        let room = limit - fresh.messages.len();
+        let filled: Vec<u16> = probed
+            .iter()
+            .filter(|probed| probed.fresh)
+            .map(|probed| probed.shard)
+            .collect();
+        fresh.more |= room == 0 && !filled.is_empty();
+        if room > 0 && !filled.is_empty() {
+            self.forward(work, room, &filled, &mut fresh).await?;
+        }
+        self.unless_overtaking(work, fresh, limit, now, of_lanes).await
+    }
+
+    /// Forward in each shard that has something, an equal share of the room for each.
+    async fn forward(
+        &self,
+        work: &mut Work<'_>,
+        room: usize,
+        shards: &[u16],
+        fresh: &mut Fresh,
+    ) -> Result<()> {
+        let mut room = room;
+        // Another shard first each time, lest the last ones starve when there is less room than shards.
+        let first = usize::try_from(entropy::draw() % (shards.len() as u64)).unwrap_or(0);
+        let turns = shards.iter().cycle().skip(first).take(shards.len());
+        for (turn, &shard) in turns.enumerate() {
+            let share = room.div_ceil(shards.len() - turn);
+            if share == 0 {
+                fresh.more = true;
+                break;
+            }
+            let above = self.cursors.get(&shard).copied().unwrap_or(0);
+            let values: Vec<Value> = vec![shard.into(), above.into(), share.into()];
+            let read = messages(work, include_str!("sql/read.sql"), values).await?;
+            fresh.more |= read.len() == share;
+            room -= read.len();
+            if let Some((last, _)) = read.last() {
+                let to = last.number();
+                fresh.passed.push(Range { shard, above, to });
+            }
+            fresh.messages.extend(read);
+        }
+        fresh
+            .messages
+            .sort_by_key(|(message, _)| (message.shard, message.number()));
+        Ok(())
+    }
+}
+
+async fn messages(work: &mut Work<'_>, sql: &str, values: Vec<Value>) -> Result<Vec<Hashed>> {
+    let sql = sql.replace("{columns}", include_str!("sql/columns.sql").trim_end());
+    let rows = work.rows(&sql, Params::Positional(values)).await?;
+    rows.into_iter().map(|mut row| row.message()).collect()
+}
+
+/// What is due, the longest due first.
+async fn due(work: &mut Work<'_>, limit: usize, probed: &[Probed]) -> Result<(Vec<Message>, bool)> {
+    let mut found: Vec<Message> = Vec::new();
+    if limit == 0 {
+        return Ok((found, false));
+    }
+    for shard in probed
+        .iter()
+        .filter(|probed| probed.due)
+        .map(|probed| probed.shard)
+    {
+        let values: Vec<Value> = vec![shard.into(), (limit + 1).into()];
+        let of_shard = messages(work, include_str!("sql/read_due.sql"), values).await?;
+        found.extend(of_shard.into_iter().map(|(message, _)| message));
+    }
+    found.sort_by_key(|message| (message.next_attempt_at, message.number()));
+    let more = found.len() > limit;
+    found.truncate(limit);
+    Ok((found, more))
+}
+
+impl Reader for MySqlReader {
+    fn own(&mut self, lease: Lease) {
+        self.disown(lease.shard);
+        self.cursors.insert(lease.shard, 0);
+    }
+
+    fn disown(&mut self, shard: u16) {
+        self.cursors.remove(&shard);
+        self.seen.remove(&shard);
+        self.segments.forget(shard);
+        self.resumed.retain(|(of, _, _)| *of != shard);
+    }
+
+    fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
+        Box::pin(self.read_on(demand))
+    }
+}

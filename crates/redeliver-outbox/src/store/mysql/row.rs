@@ -1,0 +1,159 @@
+//! Values on their way in and out.
+
+use std::time::Duration;
+
+use mysql_async::{Row, Value, prelude::FromValue};
+
+use crate::{
+    Message, MessageId, Payload, Timestamp, millis_up,
+    store::{Result, StoreError, StoreErrorKind},
+};
+
+/// The columns of a row, taken from left to right.
+pub(super) struct Columns {
+    row: Row,
+    next: usize,
+}
+
+impl Columns {
+    pub(super) const fn of(row: Row) -> Self {
+        Self { row, next: 0 }
+    }
+
+    pub(super) fn take<T: FromValue>(&mut self) -> Result<T> {
+        let place = self.next;
+        self.next += 1;
+        match self.row.take_opt(place) {
+            Some(Ok(value)) => Ok(value),
+            _ => Err(unreadable(place)),
+        }
+    }
+
+    pub(super) fn time(&mut self) -> Result<Option<Timestamp>> {
+        let place = self.next;
+        match self.take::<Value>()? {
+            Value::NULL => Ok(None),
+            Value::Date(year, month, day, hour, minute, second, micros) => {
+                let days = days_since_1970(i64::from(year), i64::from(month), i64::from(day));
+                let seconds =
+                    ((days * 24 + i64::from(hour)) * 60 + i64::from(minute)) * 60 + i64::from(second);
+                Ok(Some(Timestamp::from_millis(
+                    seconds * 1000 + i64::from(micros / 1000),
+                )))
+            }
+            _ => Err(unreadable(place)),
+        }
+    }
+
+    pub(super) fn known_time(&mut self) -> Result<Timestamp> {
+        let place = self.next;
+        self.time()?.ok_or_else(|| unreadable(place))
+    }
+
+    /// The columns of `columns.sql`, and the hash of its lane.
+    pub(super) fn message(&mut self) -> Result<(Message, Option<i64>)> {
+        let message = Message {
+            id: MessageId::new(self.take()?, self.take()?),
+            shard: self.take()?,
+            destination: self.take()?,
+            key: self.take()?,
+            payload: Payload::from_columns(self.take()?, self.take()?),
+            content_type: self.take()?,
+            headers: self.take()?,
+            traceparent: self.take()?,
+            not_before: self.time()?,
+            expires_at: self.time()?,
+            created_at: self.known_time()?,
+            attempts: self.take()?,
+            redrives: self.take()?,
+            next_attempt_at: self.time()?,
+            last_attempt_at: self.time()?,
+            last_error: self.take()?,
+            last_wait_ms: self.take()?,
+        };
+        Ok((message, self.take()?))
+    }
+}
+
+fn unreadable(place: usize) -> StoreError {
+    let what = format!(
+        "column {} of an answer of the database holds what it should not",
+        place + 1
+    );
+    StoreError::new(StoreErrorKind::Other, what)
+}
+
+/// Days of the proleptic Gregorian calendar, whose years are taken to begin in March so that a leap day ends its year.
+const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year - 719_468
+}
+
+/// As the server reads it. What no DATETIME can hold is the last one that can.
+pub(super) fn datetime(time: Timestamp) -> String {
+    const LAST: i64 = 253_402_300_799_999;
+    let millis = u64::try_from(time.as_millis().clamp(0, LAST)).unwrap_or(0);
+    redeliver::clock::timestamp(Duration::from_millis(millis))
+        .replace('T', " ")
+        .replace('Z', "")
+}
+
+/// Milliseconds to be added to the server's clock, at most a thousand years.
+pub(super) fn delay(duration: Duration) -> i64 {
+    const LONGEST: i64 = 1000 * 365 * 24 * 3_600_000;
+    millis_up(duration).min(LONGEST)
+}
+
+/// Whole milliseconds that have passed.
+pub(super) fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// So many placeholders, rounded up so that statements of similar length are one to the server's cache; [`padded`] fills them.
+pub(super) fn places(count: usize) -> String {
+    vec!["?"; count.next_power_of_two()].join(", ")
+}
+
+/// The values, the last one repeated to the next power of two: in a list after IN it changes nothing.
+pub(super) fn padded<T: Copy + Into<Value>>(values: &[T]) -> Vec<Value> {
+    let last = values.last().copied();
+    let missing = values.len().next_power_of_two() - values.len();
+    let padding = last
+        .into_iter()
+        .flat_map(|last| std::iter::repeat_n(last, missing));
+    values.iter().copied().chain(padding).map(Into::into).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_survive_the_way_there_and_back() {
+        for (date, days) in [
+            ((1970, 1, 1), 0),
+            ((2000, 2, 29), 11_016),
+            ((2000, 3, 1), 11_017),
+            ((9999, 12, 31), 2_932_896),
+        ] {
+            assert_eq!(days_since_1970(date.0, date.1, date.2), days, "{date:?}");
+        }
+        assert_eq!(
+            datetime(Timestamp::from_millis(951_782_399_999)),
+            "2000-02-28 23:59:59.999"
+        );
+        assert_eq!(
+            datetime(Timestamp::from_millis(i64::MAX)),
+            "9999-12-31 23:59:59.999"
+        );
+        assert_eq!(datetime(Timestamp::from_millis(-5)), "1970-01-01 00:00:00.000");
+    }
+
+    #[test]
+    fn lists_are_padded_to_a_few_lengths() {
+        assert_eq!(places(3), "?, ?, ?, ?");
+        assert_eq!(padded(&[1_i64, 2, 3]).len(), 4);
+        assert_eq!(padded(&[7_i64]), vec![Value::Int(7)]);
+    }
+}

@@ -1,0 +1,277 @@
+//! Writing down what became of messages.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mysql_async::{Params, Value};
+use serde_json::{Value as Json, json};
+
+use super::{MySqlStore, Work, row};
+use crate::{
+    Timestamp,
+    limits::error_text,
+    state::{Event, Place, State, apply},
+    store::{AfterDeath, Attempted, Result, Settled, Settlement, Until, Verdict, WorkerId},
+};
+
+pub(super) async fn settle(
+    store: &MySqlStore,
+    worker: &WorkerId,
+    settlements: &[Settlement],
+) -> Result<Settled> {
+    if settlements.is_empty() {
+        return Ok(Settled::default());
+    }
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    let stale = fence(&mut work, worker, settlements).await?;
+    let mut states = lock(&mut work, settlements, &stale).await?;
+    let mut batch = Batch::default();
+    for settlement in settlements {
+        let number = settlement.number;
+        if batch.numbers.contains(&number) {
+            batch.write(&mut work, worker).await?;
+            batch = Batch::default();
+        }
+        // What is not there any more was settled before; so was what does not fit its state.
+        let Some(state) = states
+            .get_mut(&number)
+            .filter(|state| state.shard == settlement.lease.shard)
+        else {
+            continue;
+        };
+        if let Ok(next) = apply(state.state, event(&settlement.verdict), Timestamp::default()) {
+            batch.add(number, *state, &settlement.verdict);
+            state.state = next;
+        }
+    }
+    batch.write(&mut work, worker).await?;
+    work.commit().await?;
+    Ok(Settled {
+        stale: stale.into_iter().collect(),
+    })
+}
+
+/// The shards that are not this worker's any more in the epoch that a settlement names. The rows of the others stay locked against a
+/// change of owner until the end of the transaction; one that is under way is waited for.
+async fn fence(work: &mut Work<'_>, worker: &WorkerId, settlements: &[Settlement]) -> Result<BTreeSet<u16>> {
+    let shards: BTreeSet<u16> = settlements
+        .iter()
+        .map(|settlement| settlement.lease.shard)
+        .collect();
+    let shards: Vec<u16> = shards.into_iter().collect();
+    let sql = include_str!("sql/fence.sql").replace("{shards}", &row::places(shards.len()));
+    let mut values = row::padded(&shards);
+    values.push(worker.0.as_str().into());
+    let mut epochs = BTreeMap::new();
+    for mut row in work.rows(&sql, Params::Positional(values)).await? {
+        epochs.insert(row.take::<u16>()?, row.take::<i64>()?);
+    }
+    let held =
+        |settlement: &&Settlement| epochs.get(&settlement.lease.shard) != Some(&settlement.lease.epoch);
+    Ok(settlements
+        .iter()
+        .filter(held)
+        .map(|settlement| settlement.lease.shard)
+        .collect())
+}
+
+#[derive(Clone, Copy)]
+struct Row {
+    shard: u16,
+    state: State,
+}
+
+/// Locks the live rows, all of them at once and by number, so that no two settles wait for each other.
+async fn lock(
+    work: &mut Work<'_>,
+    settlements: &[Settlement],
+    stale: &BTreeSet<u16>,
+) -> Result<BTreeMap<i64, Row>> {
+    let live = settlements
+        .iter()
+        .filter(|settlement| !stale.contains(&settlement.lease.shard));
+    let numbers: BTreeSet<i64> = live.map(|settlement| settlement.number).collect();
+    let numbers: Vec<i64> = numbers.into_iter().collect();
+    let mut states = BTreeMap::new();
+    for some in numbers.chunks(1024) {
+        let sql = include_str!("sql/lock.sql").replace("{numbers}", &row::places(some.len()));
+        for mut row in work.rows(&sql, Params::Positional(row::padded(some))).await? {
+            let number = row.take::<i64>()?;
+            let shard = row.take()?;
+            let state = State {
+                place: Place::Live,
+                attempts: row.take()?,
+                redrives: row.take()?,
+                next_attempt_at: None,
+                reason: None,
+            };
+            states.insert(number, Row { shard, state });
+        }
+    }
+    Ok(states)
+}
+
+const fn event(verdict: &Verdict) -> Event {
+    match verdict {
+        Verdict::Delivered(attempted) => Event::Delivered {
+            attempt: attempted.attempt,
+        },
+        Verdict::Retry { attempted, wait } => Event::Retry {
+            attempt: attempted.attempt,
+            wait: *wait,
+        },
+        Verdict::Dead {
+            attempted, reason, ..
+        } => Event::Dead {
+            attempt: match attempted {
+                Some(attempted) => Some(attempted.attempt),
+                None => None,
+            },
+            reason: *reason,
+        },
+        Verdict::Postponed(_) => Event::Postponed {
+            until: Timestamp::from_millis(0),
+        },
+        Verdict::Counted { attempt } => Event::Counted { attempt: *attempt },
+    }
+}
+
+/// Verdicts that fit, by what is written for them. Each list goes to the server as one JSON array, read there as a table: one statement
+/// for any number of messages.
+#[derive(Default)]
+struct Batch {
+    numbers: BTreeSet<i64>,
+    delivered: Vec<Json>,
+    moved: Vec<i64>,
+    heard_of: Vec<Json>,
+    resumed: Vec<i64>,
+    retried: Vec<Json>,
+    dead: Vec<Json>,
+    parked: Vec<i64>,
+    gaps: Vec<i64>,
+    postponed: Vec<Json>,
+    counted: Vec<Json>,
+    attempts: Vec<Json>,
+}
+
+impl Batch {
+    fn add(&mut self, number: i64, row: Row, verdict: &Verdict) {
+        self.numbers.insert(number);
+        let State {
+            attempts, redrives, ..
+        } = row.state;
+        match verdict {
+            Verdict::Delivered(attempted) => {
+                let attempt = attempted.attempt;
+                self.delivered
+                    .push(json!([number, attempt, row::millis(attempted.took)]));
+                self.moved.push(number);
+                if attempts == attempt {
+                    self.heard_of.push(json!([number, redrives, attempt]));
+                }
+                if attempted.resumes_lane {
+                    self.resumed.push(number);
+                }
+            }
+            Verdict::Retry { attempted, wait } => {
+                let error = error_text(&attempted.error);
+                self.retried
+                    .push(json!([number, attempted.attempt, row::delay(*wait), error]));
+                self.log(number, redrives, attempted);
+            }
+            Verdict::Dead {
+                attempted,
+                reason,
+                error,
+                lane,
+            } => {
+                let attempt = attempted.as_ref().map(|attempted| attempted.attempt);
+                let gap = *lane == AfterDeath::Gap;
+                self.dead.push(json!([
+                    number,
+                    attempt,
+                    reason.as_str(),
+                    error_text(error),
+                    u8::from(gap)
+                ]));
+                self.moved.push(number);
+                if let Some(attempted) = attempted {
+                    self.log(number, redrives, attempted);
+                }
+                match lane {
+                    AfterDeath::Park => self.parked.push(number),
+                    AfterDeath::Gap => self.gaps.push(number),
+                    AfterDeath::None => {}
+                }
+            }
+            Verdict::Postponed(Until::At(time)) => {
+                self.postponed.push(json!([number, row::datetime(*time), null]));
+            }
+            Verdict::Postponed(Until::After(wait)) => {
+                self.postponed.push(json!([number, null, row::delay(*wait)]));
+            }
+            Verdict::Counted { attempt } => {
+                self.counted.push(json!([number, attempt]));
+                self.attempts.push(json!([
+                    number,
+                    redrives,
+                    attempt,
+                    null,
+                    "interrupted",
+                    "the attempt began, and its end was never heard of"
+                ]));
+            }
+        }
+    }
+
+    fn log(&mut self, number: i64, redrive: u32, attempted: &Attempted) {
+        let (took, error) = (row::millis(attempted.took), error_text(&attempted.error));
+        self.attempts.push(json!([
+            number,
+            redrive,
+            attempted.attempt,
+            took,
+            attempted.class,
+            error
+        ]));
+    }
+
+    async fn write(self, work: &mut Work<'_>, worker: &WorkerId) -> Result<()> {
+        let worker = worker.0.as_str();
+        for (sql, rows) in [
+            (include_str!("sql/settle_counted.sql"), &self.counted),
+            (include_str!("sql/settle_postponed.sql"), &self.postponed),
+            (include_str!("sql/settle_retry.sql"), &self.retried),
+            (include_str!("sql/settle_delivered.sql"), &self.delivered),
+            (include_str!("sql/settle_dead.sql"), &self.dead),
+            (include_str!("sql/forget_interrupted.sql"), &self.heard_of),
+        ] {
+            if !rows.is_empty() {
+                work.run(sql, (table(rows),)).await?;
+            }
+        }
+        if !self.attempts.is_empty() {
+            work.run(
+                include_str!("sql/log_attempts.sql"),
+                (worker, table(&self.attempts)),
+            )
+            .await?;
+        }
+        for (sql, numbers) in [
+            (include_str!("sql/remove.sql"), &self.moved),
+            (include_str!("sql/resume_lanes.sql"), &self.resumed),
+            (include_str!("sql/park_lanes.sql"), &self.parked),
+            (include_str!("sql/skip_lanes.sql"), &self.gaps),
+        ] {
+            for some in numbers.chunks(1024) {
+                let sql = sql.replace("{numbers}", &row::places(some.len()));
+                work.run(&sql, Params::Positional(row::padded(some))).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn table(rows: &[Json]) -> Value {
+    Json::from(rows.to_vec()).to_string().into()
+}

@@ -1,0 +1,1 @@
+SELECT attempts, COUNT(*) FROM redeliver_outbox GROUP BY attempts

@@ -1,0 +1,3 @@
+SELECT destination, COUNT(*), 0 FROM redeliver_sent GROUP BY destination
+UNION ALL
+SELECT destination, 0, COUNT(*) FROM redeliver_dead WHERE discarded_at IS NULL GROUP BY destination

@@ -1,0 +1,1 @@
+SELECT GET_LOCK(CONCAT('redeliver ', LEFT(SHA2(CONCAT(COALESCE(DATABASE(), ''), '.', ?), 256), 50)), ?)

@@ -1,0 +1,1 @@
+UPDATE redeliver_deduplication SET number = ? WHERE deduplication_key = ?

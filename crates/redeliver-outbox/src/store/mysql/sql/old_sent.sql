@@ -1,0 +1,3 @@
+SELECT number FROM redeliver_sent
+WHERE sent_at < DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? * 1000 MICROSECOND)
+ORDER BY sent_at LIMIT ?

@@ -1,0 +1,1 @@
+SELECT shard, epoch FROM redeliver_shards WHERE owner = ? ORDER BY shard

@@ -1,0 +1,5 @@
+SELECT {columns}
+FROM redeliver_outbox FORCE INDEX (local_redeliver_outbox_due)
+WHERE shard = ? AND next_attempt_at <= UTC_TIMESTAMP(3)
+ORDER BY next_attempt_at, number
+LIMIT ?

@@ -1,0 +1,1 @@
+INSERT INTO redeliver_migrations (version, name, applied_at) VALUES (?, ?, UTC_TIMESTAMP(3))

@@ -1,0 +1,1 @@
+INSERT INTO redeliver_deduplication (deduplication_key, number, salt) VALUES (?, 0, ?)

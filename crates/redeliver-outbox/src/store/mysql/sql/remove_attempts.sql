@@ -1,0 +1,1 @@
+DELETE FROM redeliver_attempts WHERE number IN ({numbers})

@@ -1,0 +1,1 @@
+DELETE FROM redeliver_dead WHERE number IN ({numbers})

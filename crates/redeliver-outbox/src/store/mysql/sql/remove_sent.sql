@@ -1,0 +1,1 @@
+DELETE FROM redeliver_sent WHERE number IN ({numbers})

@@ -1,0 +1,3 @@
+DELETE FROM redeliver_lanes
+WHERE resumed_at < DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? * 1000 MICROSECOND)
+ORDER BY shard, digest LIMIT ?

@@ -1,0 +1,3 @@
+SELECT COUNT(*), MAX(TIMESTAMPDIFF(SECOND, trx_started, CONVERT_TZ(UTC_TIMESTAMP(), '+00:00', 'SYSTEM')))
+FROM information_schema.innodb_trx
+WHERE trx_is_read_only = 0 AND CAST(trx_id AS UNSIGNED) BETWEEN 1 AND 281474976710655

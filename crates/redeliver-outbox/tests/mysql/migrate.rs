@@ -1,0 +1,131 @@
+use mysql_async::prelude::Queryable;
+use redeliver_outbox::{
+    MessageId,
+    desk::{Layout, Schema},
+    store::{MySqlStore, Names, Store, StoreErrorKind, WorkerId},
+};
+
+use crate::support::{Database, count, insert};
+
+const LAYOUT: Layout = Layout { shards: 4 };
+
+#[tokio::test]
+async fn several_processes_migrate_at_once_and_one_does() {
+    let database = Database::empty().await;
+    let mut running = Vec::new();
+    for _ in 0..6 {
+        let store = MySqlStore::connect(&database.url, Names::default())
+            .await
+            .unwrap();
+        running.push(tokio::spawn(
+            async move { store.migrate(LAYOUT, None).await.unwrap() },
+        ));
+    }
+    let mut taken = Vec::new();
+    for run in running {
+        taken.extend(run.await.unwrap());
+    }
+    assert_eq!(taken, [1, 2]);
+    let mut client = database.client().await;
+    assert_eq!(count(&mut client, "redeliver_shards").await, 4);
+    assert_eq!(database.store.version().await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_migration_that_was_cut_off_is_done_again_in_the_layout_that_it_began() {
+    let database = Database::with_shards(4).await;
+    let mut client = database.client().await;
+    for sql in [
+        "DELETE FROM redeliver_migrations",
+        "DROP VIEW redeliver_messages",
+        "DROP TABLE redeliver_sent",
+        "DROP TABLE redeliver_lanes",
+    ] {
+        client.query_drop(sql).await.unwrap();
+    }
+    assert_eq!(database.store.version().await.unwrap(), 0);
+    let taken = database.store.migrate(Layout { shards: 32 }, None).await.unwrap();
+    assert_eq!(taken, [1, 2]);
+    assert_eq!(count(&mut client, "redeliver_shards").await, 4);
+    for number in 0..50 {
+        insert(&mut client, None, &number.to_string()).await;
+    }
+    let highest: i64 = client
+        .query_first("SELECT MAX(shard) FROM redeliver_outbox")
+        .await
+        .unwrap()
+        .unwrap();
+    assert!(highest < 4, "{highest}");
+    assert_eq!(count(&mut client, "redeliver_messages").await, 50);
+}
+
+#[tokio::test]
+async fn down_and_up_again() {
+    let database = Database::with_shards(2).await;
+    assert_eq!(database.store.migrate(LAYOUT, Some(0)).await.unwrap(), [2, 1]);
+    assert_eq!(database.store.version().await.unwrap(), 0);
+    assert_eq!(database.store.migrate(LAYOUT, Some(1)).await.unwrap(), [1]);
+    assert_eq!(database.store.migrate(LAYOUT, None).await.unwrap(), [2]);
+    assert_eq!(
+        database.store.migrate(LAYOUT, None).await.unwrap(),
+        Vec::<u32>::new()
+    );
+    let error = database.store.migrate(LAYOUT, Some(99)).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::BadInput);
+}
+
+#[tokio::test]
+async fn missing_and_newer_tables_are_told_apart() {
+    let database = Database::empty().await;
+    let worker = WorkerId("w".to_owned());
+    let error = database.store.claim(&worker, 1, 1).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::NotMigrated);
+    assert!(error.next_step().contains("redeliver migrate"));
+    database.store.migrate(LAYOUT, None).await.unwrap();
+    let mut client = database.client().await;
+    client
+        .query_drop("INSERT INTO redeliver_migrations VALUES (99, 'later', UTC_TIMESTAMP(3))")
+        .await
+        .unwrap();
+    let error = database.store.claim(&worker, 1, 1).await.unwrap_err();
+    assert_eq!(error.kind(), StoreErrorKind::TooNew);
+}
+
+#[tokio::test]
+async fn the_server_and_the_library_write_the_same_id() {
+    let database = Database::with_shards(2).await;
+    let mut client = database.client().await;
+    let pairs = [
+        (1_i64, 0),
+        (42, -1),
+        ((1 << 60) - 1, i64::MAX),
+        (123_456_789_012, i64::MIN),
+        (7, 0x1234_5678_9abc_def0),
+    ];
+    for (number, salt) in pairs {
+        let sql = "INSERT INTO redeliver_outbox (number, salt, destination, payload) VALUES (?, ?, 'd', '')";
+        client.exec_drop(sql, (number, salt)).await.unwrap();
+    }
+    let ids: Vec<(i64, i64, String)> = client
+        .query("SELECT number, salt, id FROM redeliver_messages")
+        .await
+        .unwrap();
+    assert_eq!(ids.len(), pairs.len());
+    for (number, salt, id) in ids {
+        assert_eq!(MessageId::new(number, salt).to_string(), id);
+    }
+}
+
+#[tokio::test]
+async fn a_prefix_keeps_two_outboxes_apart() {
+    let database = Database::with_shards(2).await;
+    let other = MySqlStore::connect(&database.url, Names::new(None, "second_").unwrap())
+        .await
+        .unwrap();
+    assert_eq!(other.migrate(LAYOUT, None).await.unwrap(), [1, 2]);
+    let mut client = database.client().await;
+    assert_eq!(count(&mut client, "second_shards").await, 4);
+    assert_eq!(count(&mut client, "redeliver_shards").await, 2);
+    let worker = WorkerId("w".to_owned());
+    assert_eq!(other.claim(&worker, 9, 1).await.unwrap().len(), 4);
+}
