@@ -9,6 +9,7 @@ use std::{
 };
 
 use anyhow::Context as _;
+use redeliver_outbox::store::StoreError;
 use serde::Serialize;
 
 /// Why output was lost, the first time that it was.
@@ -60,15 +61,57 @@ pub(crate) fn note(text: &str) {
 
 /// A value as one line of JSON on standard output, flushed.
 pub(crate) fn json(value: &impl Serialize) {
+    json_item(value);
+}
+
+/// The same; whether anybody still reads there.
+pub(crate) fn json_item(value: &impl Serialize) -> bool {
     write(|stdout| {
         serde_json::to_writer(&mut *stdout, value)?;
         stdout.write_all(b"\n")
-    });
+    })
 }
 
 /// An error with its causes, in one line.
 pub(crate) fn error(error: &anyhow::Error) {
-    note(&format!("error: {error:#}"));
+    note(&format!("error: {}", causes(error)));
+}
+
+/// An error and what led to it. What a database's driver said is not shown: it may tell more than the reader should see.
+pub(crate) fn causes(error: &anyhow::Error) -> String {
+    let mut causes = Vec::new();
+    for cause in error.chain() {
+        causes.push(cause.to_string());
+        if cause.is::<StoreError>() {
+            break;
+        }
+    }
+    causes.join(": ")
+}
+
+/// What the person in front of the terminal answers; none if there is nobody to ask.
+pub(crate) fn ask(question: &str) -> Option<bool> {
+    let mut stderr = io::stderr().lock();
+    if !io::stdin().is_terminal() || !stderr.is_terminal() {
+        return None;
+    }
+    write!(stderr, "{question} [y/N] ")
+        .and_then(|()| stderr.flush())
+        .ok()?;
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer).ok()?;
+    Some(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Text in the place of what was shown before, where a person looks; below it elsewhere. Whether anybody still reads there.
+pub(crate) fn redraw(text: &str) -> bool {
+    let clear = if is_terminal() { "\x1b[H\x1b[2J" } else { "" };
+    write(|stdout| writeln!(stdout, "{clear}{text}"))
+}
+
+/// Ends the line of [`progress`], if there is one.
+pub(crate) fn progress_done() {
+    progress("");
 }
 
 /// Whether standard output is looked at by a person, who may have colour and redrawn lines.

@@ -51,6 +51,21 @@ pub(crate) fn number(value: f64) -> String {
     format!("{}{suffix}", trimmed(&format!("{scaled:.places$}")))
 }
 
+/// Text from elsewhere as one line of at most so many characters, without what a terminal would obey.
+pub(crate) fn line(text: &str, longest: usize) -> String {
+    let mut characters = text.chars().map(|character| match character {
+        '\t' | '\n' => ' ',
+        character if character.is_control() => '\u{fffd}',
+        character => character,
+    });
+    let mut line: String = characters.by_ref().take(longest).collect();
+    if characters.next().is_some() {
+        line.pop();
+        line.push('…');
+    }
+    line
+}
+
 fn rounded(nanos: u128) -> u128 {
     let quantum = match nanos {
         0..MINUTE => 10u128.pow(nanos.checked_ilog10().unwrap_or(0).saturating_sub(2)),
@@ -118,6 +133,13 @@ mod tests {
         assert_eq!(seconds(f64::NAN), "0s");
         assert_eq!(seconds(-1.0), "0s");
         assert_eq!(seconds(f64::INFINITY), duration(Duration::MAX));
+    }
+
+    #[test]
+    fn foreign_text_is_one_line_without_commands_to_the_terminal() {
+        assert_eq!(line("a\nb\x1b[31mc", 20), "a b\u{fffd}[31mc");
+        assert_eq!(line("abcdef", 6), "abcdef");
+        assert_eq!(line("abcdefg", 6), "abcde…");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod call;
 mod demo;
 mod explain;
 mod faulty;
+mod outbox;
 mod simulate;
 mod watch;
 
@@ -14,6 +15,8 @@ use crate::exit::Exit;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Demo(demo::DemoArgs),
+    #[command(flatten)]
+    Outbox(outbox::OutboxCommand),
     Call(Box<call::CallArgs>),
     Explain(explain::Explain),
     Simulate(simulate::Simulate),
@@ -24,6 +27,7 @@ pub(crate) enum Command {
 pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Demo(args) => wait_for(demo::run(args)),
+        Command::Outbox(command) => wait_for(outbox::run(command)),
         Command::Call(args) => wait_for(call::run(*args)),
         Command::Explain(explain) => explain.run(),
         Command::Simulate(simulate) => simulate.run(),

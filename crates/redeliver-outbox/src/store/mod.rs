@@ -24,7 +24,7 @@ pub use mysql::MySqlStore;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
-pub use open::{Opened, open};
+pub use open::{Opened, missing_file, open};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 

@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use super::{Names, Result, Store, StoreError, StoreErrorKind};
 use crate::desk::Desk;
@@ -10,6 +10,8 @@ pub struct Opened {
     pub store: Arc<dyn Store>,
     /// What an operator does.
     pub desk: Arc<dyn Desk>,
+    /// Whether it is an SQLite database with nothing in it, so that making the tables surprises nobody.
+    pub empty: bool,
 }
 
 impl Opened {
@@ -18,6 +20,7 @@ impl Opened {
         Self {
             store: Arc::new(store.clone()),
             desk: Arc::new(store),
+            empty: false,
         }
     }
 }
@@ -25,7 +28,7 @@ impl Opened {
 /// Opens the database that the address names: `sqlite://…`, `postgres://…`, `mysql://…` or `mariadb://…`, as far as this build has
 /// them.
 ///
-/// Nothing is created or changed in it but an SQLite file that is not there yet. Servers are only connected to when they are asked.
+/// Nothing is created or changed in it but an SQLite file that is not there yet.
 ///
 /// # Errors
 ///
@@ -34,7 +37,14 @@ pub async fn open(address: &str, names: &Names) -> Result<Opened> {
     let scheme = address.split(':').next().unwrap_or_default();
     match scheme {
         #[cfg(feature = "sqlite")]
-        "sqlite" => super::SqliteStore::open(address, names.clone()).map(Opened::both),
+        "sqlite" => {
+            let store = super::SqliteStore::open(address, names.clone())?;
+            let empty = store.is_empty().await?;
+            Ok(Opened {
+                empty,
+                ..Opened::both(store)
+            })
+        }
         _ => Err(unknown(scheme, names)),
     }
 }
@@ -48,4 +58,21 @@ fn unknown(scheme: &str, _: &Names) -> StoreError {
     };
     let next = "use sqlite://FILE, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE";
     StoreError::new(StoreErrorKind::BadInput, what).next(next)
+}
+
+/// The SQLite file that the address names, if there is none yet and opening the database would make it.
+#[must_use]
+pub fn missing_file(address: &str) -> Option<PathBuf> {
+    #[cfg(feature = "sqlite")]
+    let file = super::SqliteStore::file_of(address);
+    #[cfg(not(feature = "sqlite"))]
+    let file: Option<PathBuf> = {
+        let _ = address;
+        None
+    };
+    let folder_is_there = |file: &PathBuf| match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.is_dir(),
+        _ => true,
+    };
+    file.filter(|file| !file.exists() && folder_is_there(file))
 }

@@ -34,8 +34,8 @@ pub(crate) fn header(text: &str) -> Result<(&str, &str), BadInput> {
     Ok((name.trim(), value.trim_matches([' ', '\t'])))
 }
 
-/// Text, `@FILE`, or `-` for standard input.
-pub(crate) fn data(text: &str) -> Result<Vec<u8>, BadInput> {
+/// Text, `@FILE`, or `-` for standard input; `name` is what an error calls it.
+pub(crate) fn data(name: &str, text: &str) -> Result<Vec<u8>, BadInput> {
     let read = match text {
         "-" | "@-" => bounded(io::stdin().lock()),
         _ => match text.strip_prefix('@') {
@@ -43,7 +43,7 @@ pub(crate) fn data(text: &str) -> Result<Vec<u8>, BadInput> {
             None => Ok(text.as_bytes().to_vec()),
         },
     };
-    read.map_err(|error| BadInput(format!("data {text:?}: {error}")))
+    read.map_err(|error| BadInput(format!("{name} {text:?}: {error}")))
 }
 
 /// Refuses a place where no file can be, before anything is sent whose answer would be lost.

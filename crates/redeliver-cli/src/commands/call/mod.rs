@@ -1,7 +1,7 @@
 //! `redeliver call`: curl with our retries.
 
 pub(super) mod answer;
-mod input;
+pub(super) mod input;
 mod many;
 pub(super) mod record;
 
@@ -115,7 +115,11 @@ pub(crate) async fn run(args: CallArgs) -> anyhow::Result<Exit> {
 }
 
 fn request(client: &Client, args: &CallArgs) -> Result<RequestBuilder, BadInput> {
-    let data = args.data.as_deref().map(input::data).transpose()?;
+    let data = args
+        .data
+        .as_deref()
+        .map(|text| input::data("data", text))
+        .transpose()?;
     let method = match (&args.method, &data) {
         (Some(method), _) => input::method(method)?,
         (None, Some(_)) => redeliver::http::Method::POST,

@@ -1,6 +1,6 @@
 //! The outbox in an SQLite database: a file beside the application, or memory.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 use futures_core::future::BoxFuture;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -63,6 +63,18 @@ impl SqliteStore {
             database: Arc::new(database),
             names: Arc::new(names),
             clock: Arc::new(Timestamp::wall),
+        })
+    }
+
+    /// The file that the URL names; none for a database in memory, or if it is no such URL.
+    pub(super) fn file_of(url: &str) -> Option<PathBuf> {
+        connection::path_of(url).ok().flatten()
+    }
+
+    /// Whether there is nothing in it at all.
+    pub(super) fn is_empty(&self) -> BoxFuture<'static, Result<bool>> {
+        self.run(Purpose::Schema, |session| {
+            Ok(session.row(include_str!("sql/is_empty.sql"), [], |row| row.get(0))?)
         })
     }
 

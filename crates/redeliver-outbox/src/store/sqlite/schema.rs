@@ -41,6 +41,9 @@ const VIEW_CLOCK: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 impl Schema for SqliteStore {
     fn migrations(&self, layout: Layout) -> Vec<Migration> {
         migrations(&self.names, layout)
+            .iter()
+            .map(|step| by_hand(&self.names, step))
+            .collect()
     }
 
     fn version(&self) -> BoxFuture<'_, Result<u32>> {
@@ -164,6 +167,37 @@ fn migrations(names: &Names, layout: Layout) -> Vec<Migration> {
             down: names.fill(step.down).into_owned(),
         })
         .collect()
+}
+
+/// The step with what notes that it was taken, for whoever runs the statements without this program.
+fn by_hand(names: &Names, step: &Migration) -> Migration {
+    let Migration { version, name, .. } = *step;
+    let noted = |statement: &str| {
+        let values = [
+            ("?1", version.to_string()),
+            ("?2", format!("'{name}'")),
+            ("?3", "CAST(unixepoch('subsec') * 1000 AS INTEGER)".to_owned()),
+        ];
+        let filled = values.iter().fold(statement.to_owned(), |text, (place, value)| {
+            text.replace(place, value)
+        });
+        format!("{};\n", names.fill(filled.trim_end()))
+    };
+    let (mut begin, mut end) = (String::new(), String::new());
+    if version == 1 {
+        begin = noted(include_str!("sql/begin_migrations.sql"));
+        end = noted(include_str!("sql/end_migrations.sql"));
+    }
+    let (record, forget) = (
+        noted(include_str!("sql/record_migration.sql")),
+        noted(include_str!("sql/forget_migration.sql")),
+    );
+    Migration {
+        version,
+        name,
+        up: format!("{begin}{}{record}", step.up),
+        down: format!("{}{forget}{end}", step.down),
+    }
 }
 
 /// The shard of a row, of nothing but the row: a lane is in one shard for ever. SQLite has no hash function, so the ends of keys,

@@ -1,0 +1,58 @@
+//! `redeliver audit`: what operators did.
+
+use clap::Args;
+use redeliver_outbox::desk::AuditRecord;
+
+use super::{
+    database::{DatabaseFlags, Outbox},
+    filter_flags::at_least_one,
+    form::AuditForm,
+};
+use crate::{
+    exit::{Exit, outbox_help},
+    output, readable,
+    table::table,
+};
+
+/// What operators did to messages: who, what, when and why, the newest first
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = outbox_help("  redeliver audit\n  redeliver audit --limit 1000 --json"))]
+pub(crate) struct AuditArgs {
+    /// At most this many
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one)]
+    limit: usize,
+    /// One JSON object a line for each act
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) database: DatabaseFlags,
+}
+
+pub(super) async fn run(args: &AuditArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
+    let acts = outbox.desk().audit(args.limit).await?;
+    if args.json {
+        for act in &acts {
+            output::json(&AuditForm::of(act));
+        }
+    } else if acts.is_empty() {
+        output::line("nobody has done anything yet");
+    } else {
+        output::line(&words(&acts));
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn words(acts: &[AuditRecord]) -> String {
+    let mut table = table(["when", "who", "what", "message", "why", "more"], 6);
+    for act in acts {
+        table.add_row([
+            act.at.to_string(),
+            readable::line(&act.who, 24),
+            act.action.clone(),
+            act.message.map_or("-".to_owned(), |id| id.to_string()),
+            readable::line(&act.why, 60),
+            readable::line(&act.detail, 60),
+        ]);
+    }
+    table.trim_fmt()
+}

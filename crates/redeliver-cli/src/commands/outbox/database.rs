@@ -1,0 +1,117 @@
+//! Where the outbox is, and opening it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use redeliver::address::shown;
+use redeliver_outbox::{
+    desk::{Desk, Layout},
+    store::{self, Opened, StoreError, StoreErrorKind},
+};
+
+use super::settings::Settings;
+use crate::{exit::BadInput, output};
+
+/// Where the outbox is when nobody says.
+pub(super) const DEFAULT: &str = "sqlite://redeliver.db";
+
+/// Which outbox.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Database")]
+pub(super) struct DatabaseFlags {
+    /// Where the outbox is: sqlite://FILE, postgres://USER@HOST/NAME or mysql://USER@HOST/NAME [default: what the configuration says,
+    /// or sqlite://redeliver.db]
+    #[arg(long, value_name = "URL", env = "REDELIVER_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+    /// The configuration [default: redeliver.toml in this directory, if it is there]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// An outbox that is open.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    pub(super) settings: Settings,
+    pub(super) opened: Opened,
+}
+
+impl DatabaseFlags {
+    pub(super) fn settings(&self) -> Result<Settings, BadInput> {
+        let given = self.database.as_deref().filter(|address| !address.is_empty());
+        Settings::read(given, self.config.as_deref())
+    }
+
+    /// An outbox to look at or to work on: one that is there.
+    pub(super) async fn open(&self) -> anyhow::Result<Outbox> {
+        let settings = self.settings()?;
+        if let Some(file) = store::missing_file(&settings.database) {
+            let file = file.display();
+            let missing = StoreError::new(
+                StoreErrorKind::NotMigrated,
+                format!("there is no database {file}"),
+            );
+            let next = "`redeliver migrate` makes it, or name another with --database";
+            return Err(missing.next(next).into());
+        }
+        Outbox::open(settings).await
+    }
+
+    /// An outbox to fill or to empty: an SQLite file that is new gets its tables.
+    pub(super) async fn open_or_make(&self) -> anyhow::Result<Outbox> {
+        let outbox = Outbox::open(self.settings()?).await?;
+        if outbox.opened.empty {
+            let layout = outbox.desk().usual_layout();
+            outbox.make(layout).await?;
+        }
+        Ok(outbox)
+    }
+}
+
+impl Outbox {
+    pub(super) async fn open(settings: Settings) -> anyhow::Result<Self> {
+        let opened = store::open(&settings.database, &settings.names).await;
+        let opened = opened.map_err(|error| named(&settings, error.into()))?;
+        Ok(Self { settings, opened })
+    }
+
+    pub(super) fn desk(&self) -> &dyn Desk {
+        &*self.opened.desk
+    }
+
+    async fn make(&self, layout: Layout) -> anyhow::Result<()> {
+        let made = self.desk().migrate(layout, None).await;
+        let made = made.map_err(|error| self.named(error.into()))?;
+        if !made.is_empty() {
+            output::note(&format!(
+                "{}: new, and now has the outbox's tables",
+                self.address()
+            ));
+        }
+        Ok(())
+    }
+
+    /// The address without its secrets.
+    pub(super) fn address(&self) -> String {
+        shown(&self.settings.database)
+    }
+
+    /// The error with the database that it is about.
+    pub(super) fn named(&self, error: anyhow::Error) -> anyhow::Error {
+        named(&self.settings, error)
+    }
+}
+
+/// Only trouble with the database is told with its address; what was asked for wrongly is not about it.
+fn named(settings: &Settings, error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<StoreError>() {
+        Some(trouble)
+            if !matches!(
+                trouble.kind(),
+                StoreErrorKind::BadInput | StoreErrorKind::NotFound
+            ) =>
+        {
+            error.context(shown(&settings.database))
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,110 @@
+//! Doing the same to many dead letters: which, how many, and whether that is meant.
+
+use redeliver_outbox::{
+    MessageId,
+    desk::{Filter, MessageRef},
+    state::Status,
+};
+use serde_json::json;
+
+use super::super::{act_flags::confirmed, database::Outbox, show::name};
+use crate::{
+    exit::{BadInput, Exit, NotFound},
+    output,
+};
+
+/// So many are changed in one transaction.
+pub(super) const BATCH: usize = 500;
+
+/// Which dead letters an act is for.
+pub(super) struct Chosen<'a> {
+    pub(super) ids: &'a [MessageRef],
+    pub(super) filter: Filter,
+    /// Whether the filter narrows anything.
+    pub(super) narrowed: bool,
+    /// Whether it was said that all are meant.
+    pub(super) all: bool,
+    pub(super) limit: Option<usize>,
+    pub(super) yes: bool,
+}
+
+impl Chosen<'_> {
+    /// How many at most, after asking where many are meant; none if the answer was no.
+    pub(super) async fn settle(&self, outbox: &Outbox, act: &str) -> anyhow::Result<Option<usize>> {
+        match (self.ids.is_empty(), self.narrowed, self.all) {
+            (false, true, _) | (false, _, true) => {
+                Err(BadInput(format!("name the messages to {act}, or narrow them, not both")).into())
+            }
+            (false, ..) => Ok(Some(self.ids.len())),
+            (true, false, false) => {
+                let next = "name messages, narrow them with --to, --error and the like, or add --all";
+                Err(BadInput(format!("which dead letters to {act}? {next}")).into())
+            }
+            (true, ..) => self.ask(outbox, act).await,
+        }
+    }
+
+    async fn ask(&self, outbox: &Outbox, act: &str) -> anyhow::Result<Option<usize>> {
+        let matching = usize::try_from(outbox.desk().count(&self.filter).await?).unwrap_or(usize::MAX);
+        let count = self.limit.map_or(matching, |limit| limit.min(matching));
+        let letters = if matching == 1 {
+            "dead letter matches"
+        } else {
+            "dead letters match"
+        };
+        output::note(&format!("{matching} {letters}"));
+        if count == 0 {
+            return Ok(Some(0));
+        }
+        let of = if count < matching {
+            format!("{act} the oldest {count}")
+        } else {
+            format!("{act} {count}")
+        };
+        Ok(confirmed(self.yes, &of)?.then_some(count))
+    }
+}
+
+/// The filter of an act: dead letters only, those named or those that match.
+pub(super) fn filter(ids: &[MessageRef], filter: Filter) -> Filter {
+    Filter {
+        messages: ids.to_vec(),
+        statuses: vec![Status::DeadLettered],
+        ..filter
+    }
+}
+
+/// Tells what was done, and what of the messages that were named was not.
+pub(super) fn told(
+    done: &[MessageId],
+    named: &[MessageRef],
+    past: &str,
+    as_json: bool,
+) -> anyhow::Result<Exit> {
+    for id in done {
+        match as_json {
+            true => output::json(&json!({ past: id.to_string() })),
+            false => output::line(&id.to_string()),
+        }
+    }
+    let missed: Vec<String> = named
+        .iter()
+        .filter(|message| {
+            !done.iter().any(|id| match message {
+                MessageRef::Id(named) => named == id,
+                MessageRef::Number(number) => *number == id.number(),
+            })
+        })
+        .map(|message| name(*message))
+        .collect();
+    if missed.is_empty() {
+        output::note(&format!("{past} {}", done.len()));
+        return Ok(Exit::Done);
+    }
+    let next = "`redeliver show` says where it is";
+    Err(NotFound(format!(
+        "not {past}, being no dead letter: {}; {next}",
+        missed.join(", ")
+    ))
+    .into())
+}

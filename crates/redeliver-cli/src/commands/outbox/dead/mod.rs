@@ -1,0 +1,71 @@
+//! `redeliver dead`: the dead letters, and what can be done about them.
+
+mod discard;
+mod edit;
+mod export;
+mod import;
+mod list;
+mod many;
+mod redrive;
+mod show;
+
+use clap::{Args, Subcommand};
+
+use super::database::DatabaseFlags;
+use crate::exit::Exit;
+
+/// Dead letters: look, mend, put back, give up, take elsewhere
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  redeliver dead list --to billing\n  redeliver dead show 42\n  \
+    redeliver dead edit 42 --payload @mended.json --why 'the amount was missing'\n  redeliver dead redrive 42\n  \
+    redeliver dead redrive --to billing --reason attempts_exhausted --yes\n  redeliver dead discard 42 --reason 'a test order'"
+)]
+pub(crate) struct DeadArgs {
+    #[command(subcommand)]
+    command: DeadCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum DeadCommand {
+    List(Box<list::ListArgs>),
+    Show(show::ShowArgs),
+    Edit(Box<edit::EditArgs>),
+    Redrive(Box<redrive::RedriveArgs>),
+    Discard(Box<discard::DiscardArgs>),
+    Export(Box<export::ExportArgs>),
+    Import(import::ImportArgs),
+}
+
+impl DeadCommand {
+    const fn database(&self) -> &DatabaseFlags {
+        match self {
+            Self::List(args) => &args.database,
+            Self::Show(args) => &args.database,
+            Self::Edit(args) => &args.database,
+            Self::Redrive(args) => &args.database,
+            Self::Discard(args) => &args.database,
+            Self::Export(args) => &args.database,
+            Self::Import(args) => &args.database,
+        }
+    }
+}
+
+pub(super) async fn run(args: DeadArgs) -> anyhow::Result<Exit> {
+    let database = args.command.database();
+    let outbox = match &args.command {
+        // What came from elsewhere may be the first that is here.
+        DeadCommand::Import(_) => database.open_or_make().await?,
+        _ => database.open().await?,
+    };
+    let done = match &args.command {
+        DeadCommand::List(args) => list::run(args, &outbox).await,
+        DeadCommand::Show(args) => show::run(args, &outbox).await,
+        DeadCommand::Edit(args) => edit::run(args, &outbox).await,
+        DeadCommand::Redrive(args) => redrive::run(args, &outbox).await,
+        DeadCommand::Discard(args) => discard::run(args, &outbox).await,
+        DeadCommand::Export(args) => export::run(args, &outbox).await,
+        DeadCommand::Import(args) => import::run(args, &outbox).await,
+    };
+    done.map_err(|error| outbox.named(error))
+}

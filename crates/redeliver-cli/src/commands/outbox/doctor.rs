@@ -1,0 +1,121 @@
+//! `redeliver doctor`: is the outbox well?
+
+use clap::Args;
+use redeliver_outbox::desk::{Finding, Grade, StatusReport};
+use serde_json::json;
+
+use super::{
+    database::{DatabaseFlags, Outbox},
+    settings::{BUILT_IN, Settings},
+};
+use crate::{
+    exit::{Exit, outbox_help},
+    output, readable,
+};
+
+/// Look for trouble: the database's version and settings, its clock, shards without owner, messages that nobody will take
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = outbox_help("  redeliver doctor\n  redeliver doctor --json || alert"))]
+pub(crate) struct DoctorArgs {
+    /// One JSON object a line for each finding
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) database: DatabaseFlags,
+}
+
+pub(super) async fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
+    let outbox = args.database.open().await?;
+    let mut findings = vec![configuration(&outbox.settings)];
+    let looked = look(&outbox, &mut findings).await;
+    looked.map_err(|error| outbox.named(error))?;
+    for finding in &findings {
+        match args.json {
+            true => output::json(&json!({
+                "grade": grade(finding.grade),
+                "topic": finding.topic,
+                "what": finding.what,
+                "next": finding.next,
+            })),
+            false => output::line(&words(finding)),
+        }
+    }
+    let worst = findings.iter().map(|finding| finding.grade).max();
+    Ok(match worst {
+        Some(Grade::Problem) => Exit::Problems,
+        _ => Exit::Done,
+    })
+}
+
+async fn look(outbox: &Outbox, findings: &mut Vec<Finding>) -> anyhow::Result<()> {
+    findings.extend(outbox.desk().examine().await?);
+    let report = outbox.desk().status().await?;
+    findings.extend(unknown_destinations(&outbox.settings, &report));
+    Ok(())
+}
+
+fn configuration(settings: &Settings) -> Finding {
+    let names: Vec<&str> = settings.routes.iter().map(|(name, _)| name).collect();
+    let (grade, what, next) = match (&settings.file, names.is_empty()) {
+        (None, _) => (
+            Grade::Advice,
+            format!("there is no configuration, and so no destination but {BUILT_IN}"),
+            "write a redeliver.toml with a table [destinations.NAME] for each",
+        ),
+        (Some(file), true) => (
+            Grade::Problem,
+            format!("{} names no destination", file.display()),
+            "add a table [destinations.NAME] for each",
+        ),
+        (Some(file), false) => (
+            Grade::Good,
+            format!("{} names {}", file.display(), names.join(", ")),
+            "",
+        ),
+    };
+    Finding {
+        grade,
+        topic: "configuration",
+        what,
+        next: next.to_owned(),
+    }
+}
+
+/// Live messages to destinations that the configuration does not have: a relay with it would quarantine them.
+fn unknown_destinations(settings: &Settings, report: &StatusReport) -> Vec<Finding> {
+    let unknown = report.destinations.iter().filter_map(|(name, figures)| {
+        let live = figures.due_now + figures.waiting + figures.parked;
+        (live > 0 && settings.routes.get(name).is_none()).then(|| Finding {
+            grade: Grade::Problem,
+            topic: "destinations",
+            what: format!(
+                "{live} live messages are to {:?}, which the configuration does not have",
+                readable::line(name, 80)
+            ),
+            next: "add it before `redeliver serve` quarantines them as unknown_destination".to_owned(),
+        })
+    });
+    unknown.collect()
+}
+
+const fn grade(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Good => "good",
+        Grade::Advice => "advice",
+        Grade::Problem => "problem",
+    }
+}
+
+fn words(finding: &Finding) -> String {
+    let next = if finding.next.is_empty() {
+        String::new()
+    } else {
+        format!("; {}", finding.next)
+    };
+    format!(
+        "{:<8} {:<14} {}{next}",
+        grade(finding.grade),
+        finding.topic,
+        readable::line(&finding.what, usize::MAX)
+    )
+}

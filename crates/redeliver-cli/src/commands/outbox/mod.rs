@@ -1,0 +1,83 @@
+//! The outbox: filling it, emptying it, looking into it, mending what is in it.
+
+mod act_flags;
+mod audit;
+mod database;
+mod dead;
+mod doctor;
+mod filter_flags;
+mod form;
+mod list;
+mod migrate;
+mod payload;
+mod send;
+mod serve;
+mod settings;
+mod show;
+mod status;
+mod when;
+mod why;
+
+use clap::Subcommand;
+
+use crate::exit::Exit;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum OutboxCommand {
+    Serve(serve::ServeArgs),
+    Send(Box<send::SendArgs>),
+    Status(status::StatusArgs),
+    List(Box<list::ListArgs>),
+    Show(show::ShowArgs),
+    Why(why::WhyArgs),
+    Dead(dead::DeadArgs),
+    Migrate(migrate::MigrateArgs),
+    Doctor(doctor::DoctorArgs),
+    Audit(audit::AuditArgs),
+}
+
+pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
+    match command {
+        OutboxCommand::Serve(args) => serve::run(args).await,
+        OutboxCommand::Send(args) => {
+            let given = send::given(&args)?;
+            let outbox = args.database.open_or_make().await?;
+            send::run(&args, given, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
+        OutboxCommand::Status(args) => {
+            let outbox = args.database.open().await?;
+            status::run(&args, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
+        OutboxCommand::List(args) => {
+            let outbox = args.database.open().await?;
+            list::run(&args, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
+        OutboxCommand::Show(args) => {
+            let outbox = args.database.open().await?;
+            show::run(&args, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
+        OutboxCommand::Why(args) => {
+            let outbox = args.database.open().await?;
+            why::run(&args, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
+        OutboxCommand::Dead(args) => dead::run(args).await,
+        OutboxCommand::Migrate(args) => migrate::run(&args).await,
+        OutboxCommand::Doctor(args) => doctor::run(&args).await,
+        OutboxCommand::Audit(args) => {
+            let outbox = args.database.open().await?;
+            audit::run(&args, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
+    }
+}

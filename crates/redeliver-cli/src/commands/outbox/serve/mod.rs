@@ -1,0 +1,256 @@
+//! `redeliver serve`: the relay, until it is told to stop.
+
+mod empty;
+mod figures;
+mod retention;
+mod telling;
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use clap::Args;
+use redeliver::{address, clock};
+use redeliver_outbox::{
+    desk::{Filter, MessageRef},
+    relay::{Figures, Finished, Relay, RelayConfig},
+    store::StoreErrorKind,
+};
+use serde_json::json;
+use tokio::{sync::watch, task::JoinSet};
+
+use self::{figures::Sum, telling::Telling};
+use super::{
+    database::{DatabaseFlags, Outbox},
+    settings::{BUILT_IN, Settings},
+};
+use crate::{
+    ending::told_to_end,
+    exit::{Exit, outbox_help},
+    output,
+    policy_flags::parse_limit,
+};
+
+/// Run the relay: deliver what is in the outbox, retry on schedule, quarantine what cannot be delivered
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = outbox_help("  redeliver serve\n  redeliver serve --config redeliver.toml --database postgres://me@localhost/app\n  \
+    redeliver serve --until-empty --for 1m --json\n\n\
+    Without a configuration there is one destination, log, which shows each message. A configuration is a redeliver.toml:\n\n  \
+    database = \"postgres://me@localhost/app\"\n\n  [destinations.billing]\n  type = \"http\"\n  url = \"https://billing.example.com/events\"\n  \
+    policy = { preset = \"batch\", max_attempts = 20 }\n\n\
+    It stops on Ctrl-C or SIGTERM: what is on its way is finished within the time that [relay] shutdown gives, or sent again by \
+    whoever comes next. A database that goes away is waited for."))]
+pub(crate) struct ServeArgs {
+    /// Stop when nothing is due or waiting
+    #[arg(long)]
+    until_empty: bool,
+    /// Stop after this time
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_limit)]
+    run_for: Option<Duration>,
+    /// Tell each attempt that fails
+    #[arg(short, long)]
+    verbose: bool,
+    /// One JSON object a line: what happens, and the figures
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    database: DatabaseFlags,
+}
+
+/// How soon a server that is not there is tried again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+/// Why a relay stops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stop {
+    Told,
+    Empty,
+    TimeUp,
+}
+
+pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
+    let mut told = pin!(told_to_end().context("cannot listen for signals")?);
+    let telling = Telling::install(args.json, args.verbose);
+    let outbox = tokio::select! {
+        outbox = opened(&args.database, telling) => outbox?,
+        () = &mut told => return Ok(Exit::Done),
+    };
+    greet(telling, &outbox.settings);
+    look_first(telling, &outbox).await?;
+    let relays = Relays::start(&outbox);
+    let stop = until(told, args.run_for, args.until_empty, &outbox);
+    let mut stop = pin!(stop);
+    let why = tokio::select! {
+        why = &mut stop => why,
+        never = retention::forget(&outbox) => match never {},
+        never = figures::tell(telling, &relays.figures) => match never {},
+    };
+    let figures = relays.figures.clone();
+    let finished = relays.stop().await;
+    telling.end(&finished, &Sum::of(&figures));
+    Ok(match (finished.clean, why) {
+        (false, _) => Exit::Unfinished,
+        (true, Stop::TimeUp) if args.until_empty => Exit::TimeUp,
+        (true, _) => Exit::Done,
+    })
+}
+
+/// The outbox, once its server is there.
+async fn opened(database: &DatabaseFlags, telling: Telling) -> anyhow::Result<Outbox> {
+    let mut waited = false;
+    loop {
+        let error = match database.open_or_make().await {
+            Ok(outbox) => return Ok(outbox),
+            Err(error) if Exit::of(&error) == Exit::Unreachable => error,
+            Err(error) => return Err(error),
+        };
+        if !waited {
+            telling.waits(&output::causes(&error));
+        }
+        waited = true;
+        clock::sleep(AGAIN).await;
+    }
+}
+
+async fn until(
+    told: impl Future<Output = ()>,
+    run_for: Option<Duration>,
+    until_empty: bool,
+    outbox: &Outbox,
+) -> Stop {
+    let over = async {
+        match run_for {
+            Some(time) => clock::sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    let empty = async {
+        match until_empty {
+            true => empty::empty(outbox).await,
+            false => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = told => Stop::Told,
+        () = over => Stop::TimeUp,
+        () = empty => Stop::Empty,
+    }
+}
+
+fn greet(telling: Telling, settings: &Settings) {
+    let names: Vec<&str> = settings.routes.iter().map(|(name, _)| name).collect();
+    let address = address::shown(&settings.database);
+    let from = settings
+        .file
+        .as_ref()
+        .map_or("no configuration".to_owned(), |file| file.display().to_string());
+    let words = match &settings.file {
+        None => format!(
+            "relay for {address}, without a configuration: messages to {BUILT_IN:?} are shown here, those to any other destination \
+             are quarantined as unknown_destination"
+        ),
+        Some(_) if names.is_empty() => format!(
+            "relay for {address}; {from} names no destination, so every message is quarantined as unknown_destination"
+        ),
+        Some(_) => format!(
+            "relay for {address}; destinations from {from}: {}",
+            names.join(", ")
+        ),
+    };
+    let figures = json!({
+        "event": "started",
+        "database": address,
+        "config": settings.file.as_ref().map(|file| file.display().to_string()),
+        "destinations": names,
+    });
+    telling.note(&words, &figures);
+}
+
+/// What a person has to mend is said at once; what mends itself is left to the relay, which waits.
+async fn look_first(telling: Telling, outbox: &Outbox) -> anyhow::Result<()> {
+    let nothing = Filter {
+        messages: vec![MessageRef::Number(0)],
+        ..Filter::default()
+    };
+    let Err(error) = outbox.desk().count(&nothing).await else {
+        return Ok(());
+    };
+    match error.kind() {
+        StoreErrorKind::BadInput | StoreErrorKind::TooNew | StoreErrorKind::Unsupported => {
+            Err(outbox.named(error.into()))
+        }
+        _ => {
+            telling.waits(&format!("{}: {error}", outbox.address()));
+            Ok(())
+        }
+    }
+}
+
+/// The relays of this process: as many as it is configured to run on a server, and one on SQLite, which has one writer.
+struct Relays {
+    running: JoinSet<Finished>,
+    figures: Vec<Arc<Figures>>,
+    stop: watch::Sender<bool>,
+}
+
+impl Relays {
+    fn start(outbox: &Outbox) -> Self {
+        let settings = &outbox.settings;
+        let count = if settings.is_sqlite() {
+            1
+        } else {
+            settings.relay.workers.max(1)
+        };
+        let (stop, stopped) = watch::channel(false);
+        let mut relays = Self {
+            running: JoinSet::new(),
+            figures: Vec::new(),
+            stop,
+        };
+        for _ in 0..count {
+            let store = Arc::clone(&outbox.opened.store);
+            let relay = Relay::new(store, settings.routes.clone(), config(settings));
+            relays.figures.push(relay.figures());
+            let mut stopped = stopped.clone();
+            relays.running.spawn(async move {
+                // A sender that is gone says the same as one that says stop.
+                relay
+                    .run(async move { drop(stopped.wait_for(|stop| *stop).await) })
+                    .await
+            });
+        }
+        relays
+    }
+
+    async fn stop(mut self) -> Finished {
+        self.stop.send_replace(true);
+        let mut all = Finished {
+            clean: true,
+            abandoned: 0,
+        };
+        while let Some(ended) = self.running.join_next().await {
+            match ended {
+                Ok(finished) => {
+                    all.clean &= finished.clean;
+                    all.abandoned += finished.abandoned;
+                }
+                Err(error) => {
+                    output::note(&format!("a relay ended early: {error}"));
+                    all.clean = false;
+                }
+            }
+        }
+        all
+    }
+}
+
+fn config(settings: &Settings) -> RelayConfig {
+    let relay = &settings.relay;
+    RelayConfig {
+        lease: relay.lease,
+        window: relay.window,
+        window_bytes: relay.window_bytes,
+        poll_latest: relay.poll_latest,
+        shutdown: relay.shutdown,
+        ..RelayConfig::unique()
+    }
+}

@@ -1,0 +1,230 @@
+//! What a relay says while it runs: to a person, or in JSON lines.
+
+use std::{
+    fmt::{self, Write as _},
+    time::Duration,
+};
+
+use redeliver_outbox::relay::Finished;
+use serde_json::{Map, Value, json};
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{
+    Layer, filter,
+    layer::{Context, SubscriberExt as _},
+    util::SubscriberInitExt as _,
+};
+
+use super::figures::Sum;
+use crate::{output, readable};
+
+/// The target of the destination `log`.
+const MESSAGES: &str = "redeliver::log";
+/// The name of an event: an attempt that failed, and is made again.
+const RETRY: &str = "retry_attempt";
+/// The name of an event: a message that is made again no more.
+const DEAD: &str = "dead_lettered";
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Telling {
+    as_json: bool,
+    /// Whether each attempt that fails is told.
+    verbose: bool,
+}
+
+impl Telling {
+    /// From now on the library's events are told as well: messages to `log` on standard output, trouble on standard error.
+    pub(super) fn install(as_json: bool, verbose: bool) -> Self {
+        let telling = Self { as_json, verbose };
+        let ours = filter::Targets::new().with_target("redeliver", Level::INFO);
+        let layer = telling.with_filter(ours);
+        let _ = tracing_subscriber::registry().with(layer).try_init();
+        telling
+    }
+
+    pub(super) fn note(self, words: &str, figures: &Value) {
+        match self.as_json {
+            true => output::json(figures),
+            false => note(words),
+        }
+    }
+
+    /// That something has to be mended first.
+    pub(super) fn waits(self, error: &str) {
+        self.note(
+            &format!("{error}; the relay waits until then"),
+            &json!({ "event": "waiting", "error": error }),
+        );
+    }
+
+    pub(super) fn figures(self, sum: &Sum, rate: f64) {
+        match self.as_json {
+            true => output::json(&sum.form("figures", &json!({ "delivered_per_second": rate }))),
+            false => output::progress(&format!(
+                "{}; {} in flight, {} a second, {} shards",
+                sum.words(),
+                sum.in_flight,
+                readable::number(rate),
+                sum.shards
+            )),
+        }
+    }
+
+    pub(super) fn end(self, finished: &Finished, sum: &Sum) {
+        if self.as_json {
+            let end = json!({ "clean": finished.clean, "abandoned": finished.abandoned });
+            output::json(&sum.form("stopped", &end));
+            return;
+        }
+        note(&format!("stopped: {}", sum.words()));
+        if !finished.clean {
+            note(&format!(
+                "not everything was finished in time: {} messages were on their way or not yet written down; whoever comes next \
+                 sends them again, with the same ids",
+                finished.abandoned
+            ));
+        }
+    }
+}
+
+/// A line of its own, whatever figures stood there.
+fn note(words: &str) {
+    output::progress_done();
+    output::note(words);
+}
+
+impl<S: Subscriber> Layer<S> for Telling {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let metadata = event.metadata();
+        let kind = match (metadata.target(), metadata.name()) {
+            (MESSAGES, _) => "message",
+            (_, RETRY) if !self.verbose => return,
+            (_, name @ (RETRY | DEAD)) => name,
+            _ => "log",
+        };
+        let mut said = Said::default();
+        event.record(&mut said);
+        if self.as_json {
+            output::json(&said.form(kind, *metadata.level()));
+            return;
+        }
+        match kind {
+            "message" => {
+                output::progress_done();
+                output::line(&said.as_message());
+            }
+            RETRY => note(&said.as_retry()),
+            DEAD => note(&said.as_dead()),
+            _ => note(&said.words(*metadata.level())),
+        }
+    }
+}
+
+/// What an event says.
+#[derive(Debug, Default)]
+struct Said {
+    message: String,
+    fields: Map<String, Value>,
+}
+
+impl Said {
+    fn text(&self, name: &str) -> String {
+        match self.fields.get(name) {
+            Some(Value::String(text)) => readable::line(text, 500),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        }
+    }
+
+    fn form(mut self, kind: &str, level: Level) -> Map<String, Value> {
+        self.fields.insert("event".to_owned(), kind.into());
+        if kind == "log" {
+            self.fields.insert("level".to_owned(), level.as_str().into());
+            self.fields.insert("what".to_owned(), self.message.into());
+        }
+        self.fields
+    }
+
+    fn as_retry(&self) -> String {
+        let text = |name| self.text(name);
+        let of = match self.fields.contains_key("max") {
+            true => format!(" of {}", text("max")),
+            false => String::new(),
+        };
+        let wait = self.fields.get("delay_ms").and_then(Value::as_u64).unwrap_or(0);
+        let wait = readable::duration(Duration::from_millis(wait));
+        let (id, to, attempt, error) = (
+            text("message_id"),
+            text("destination"),
+            text("attempt"),
+            text("error_message"),
+        );
+        format!("{id} {to}: attempt {attempt}{of} failed: {error}; again in {wait}")
+    }
+
+    fn as_dead(&self) -> String {
+        let text = |name| self.text(name);
+        let (id, to, reason, error) = (
+            text("message_id"),
+            text("destination"),
+            text("reason"),
+            text("error_message"),
+        );
+        format!("{id} {to}: quarantined as {reason}: {error}")
+    }
+
+    /// A message that the destination `log` shows.
+    fn as_message(&self) -> String {
+        let text = |name: &str| self.text(name);
+        let mut line = format!("{} {}", text("id"), text("destination"));
+        if self.fields.contains_key("key") {
+            let _ = write!(line, " {}", text("key"));
+        }
+        let _ = write!(line, " {}", text("payload"));
+        line
+    }
+
+    fn words(&self, level: Level) -> String {
+        let mut line = match level {
+            Level::ERROR => "error: ".to_owned(),
+            Level::WARN => "warning: ".to_owned(),
+            _ => String::new(),
+        };
+        line.push_str(&readable::line(&self.message, 2_000));
+        for (name, value) in &self.fields {
+            let _ = write!(line, " {name}={}", readable::line(&value.to_string(), 200));
+        }
+        line
+    }
+}
+
+impl Visit for Said {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        let text = format!("{value:?}");
+        match field.name() {
+            "message" => self.message = text,
+            name => drop(self.fields.insert(name.to_owned(), text.into())),
+        }
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        match field.name() {
+            "message" => value.clone_into(&mut self.message),
+            name => drop(self.fields.insert(name.to_owned(), value.into())),
+        }
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.fields.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.fields.insert(field.name().to_owned(), value.into());
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.fields.insert(field.name().to_owned(), value.into());
+    }
+}

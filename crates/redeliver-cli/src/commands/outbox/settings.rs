@@ -1,0 +1,61 @@
+//! What the configuration says, and the flags before it.
+
+use std::path::{Path, PathBuf};
+
+use redeliver_outbox::{
+    config::{Config, RelaySettings},
+    desk::Retention,
+    destination::{Log, Route, Routes},
+    store::Names,
+};
+
+use super::database::DEFAULT;
+use crate::exit::BadInput;
+
+/// The configuration that is read where it stands, if it does.
+const FILE: &str = "redeliver.toml";
+/// The destination that is there without any configuration.
+pub(super) const BUILT_IN: &str = "log";
+
+/// All that a command of the outbox goes by.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    /// It may hold a password.
+    pub(super) database: String,
+    /// The configuration, if there is one.
+    pub(super) file: Option<PathBuf>,
+    pub(super) names: Names,
+    pub(super) relay: RelaySettings,
+    pub(super) retention: Retention,
+    pub(super) routes: Routes,
+}
+
+impl Settings {
+    /// The address given goes before the file's, and a file that was named must be there.
+    pub(super) fn read(database: Option<&str>, file: Option<&Path>) -> Result<Self, BadInput> {
+        let usual = || Path::new(FILE).exists().then(|| Path::new(FILE));
+        let file = file.or_else(usual);
+        let config = match file {
+            Some(file) => Config::load(file),
+            None => Config::parse("", Path::new(FILE), &|_| None),
+        };
+        let config = config.map_err(|error| BadInput(error.to_string()))?;
+        let routes = match file {
+            Some(_) => config.destinations,
+            None => Routes::new().with(BUILT_IN, Route::to(Log)),
+        };
+        let database = database.map(ToOwned::to_owned).or(config.database);
+        Ok(Self {
+            database: database.unwrap_or_else(|| DEFAULT.to_owned()),
+            file: file.map(Path::to_owned),
+            names: config.names,
+            relay: config.relay,
+            retention: config.retention,
+            routes,
+        })
+    }
+
+    pub(super) fn is_sqlite(&self) -> bool {
+        self.database.starts_with("sqlite:")
+    }
+}

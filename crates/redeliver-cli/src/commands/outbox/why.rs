@@ -1,0 +1,241 @@
+//! `redeliver why`: where a message is, and what happens next, in one sentence.
+
+use clap::Args;
+use redeliver_outbox::{
+    DeadReason, Timestamp,
+    desk::{Detail, MessageRef, Record},
+    state::Status,
+};
+use serde_json::json;
+
+use super::{
+    database::{DatabaseFlags, Outbox},
+    show::find,
+    when::both,
+};
+use crate::{
+    exit::{Exit, outbox_help},
+    output, readable,
+};
+
+/// Why a message is where it is, and what happens next, in one sentence
+#[derive(Args, Clone, Debug)]
+#[command(after_long_help = outbox_help("  redeliver why 42\n  redeliver why 00000000-0000-802a-9f86-d081884c7d65"))]
+pub(crate) struct WhyArgs {
+    /// Its id, or its number
+    id: MessageRef,
+    /// One JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    pub(super) database: DatabaseFlags,
+}
+
+pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
+    let detail = find(outbox, args.id).await?;
+    let known = outbox.settings.routes.get(&detail.record.destination).is_some();
+    let sentence = sentence(&detail, known, Timestamp::wall());
+    let record = &detail.record;
+    match args.json {
+        true => output::json(&json!({
+            "id": record.id.to_string(),
+            "status": record.status.as_str(),
+            "next_attempt_at": record.next_attempt_at.map(|time| time.to_string()),
+            "why": sentence,
+        })),
+        false => output::line(&sentence),
+    }
+    Ok(Exit::Done)
+}
+
+/// `known` says whether the configuration has the destination.
+fn sentence(detail: &Detail, known: bool, now: Timestamp) -> String {
+    let record = &detail.record;
+    let id = record.id;
+    let to = readable::line(&record.destination, 80);
+    match record.status {
+        Status::Sent => {
+            let when = record
+                .sent_at
+                .map_or("some time ago".to_owned(), |time| both(time, now));
+            format!(
+                "Message {id} arrived at {to} {when}, on attempt {}; nothing more happens to it.",
+                record.attempts
+            )
+        }
+        Status::DeadLettered => quarantined(detail, now),
+        Status::Discarded => given_up(detail, now),
+        Status::Parked => {
+            let head = detail
+                .parked_behind
+                .map_or("its lane's head".to_owned(), |head| head.to_string());
+            format!(
+                "Message {id} stands still because {head}, before it in the lane {}, is a dead letter; it goes on once that one is \
+                 redriven or discarded (`redeliver dead show {head}`).",
+                lane(record)
+            )
+        }
+        Status::Pending | Status::Processing | Status::Failed => live(detail, known, now),
+    }
+}
+
+fn live(detail: &Detail, known: bool, now: Timestamp) -> String {
+    let record = &detail.record;
+    let mut sentence = format!("Message {} {}", record.id, so_far(record, now));
+    if let Some(before) = detail.waits_behind {
+        sentence.push_str(&format!(
+            "; it waits for {before}, which is before it in the lane {} (`redeliver why {before}`)",
+            lane(record)
+        ));
+    } else {
+        sentence.push_str(&next(record, now));
+    }
+    if !known {
+        sentence.push_str(&format!(
+            "; this configuration has no destination {}, so a relay with it would quarantine the message as unknown_destination",
+            readable::line(&record.destination, 80)
+        ));
+    }
+    if let Some(expiry) = record.expires_at {
+        sentence.push_str(&format!("; it is too late for it {}", both(expiry, now)));
+    }
+    sentence.push('.');
+    sentence
+}
+
+fn so_far(record: &Record, now: Timestamp) -> String {
+    match (record.attempts, record.last_attempt_at) {
+        (0, _) => format!(
+            "was inserted {} and has not been attempted",
+            both(record.created_at, now)
+        ),
+        (attempts, last) => {
+            let when = last.map_or(String::new(), |time| format!(", {},", both(time, now)));
+            let error = record.last_error.as_deref().map_or(String::new(), |error| {
+                format!(" with \"{}\"", readable::line(error, 200))
+            });
+            format!("failed at attempt {attempts}{when}{error}")
+        }
+    }
+}
+
+fn next(record: &Record, now: Timestamp) -> String {
+    let attempt = record.attempts.saturating_add(1);
+    match (record.next_attempt_at, &record.locked_by) {
+        (Some(time), _) if time > now => format!("; attempt {attempt} is due {}", both(time, now)),
+        (_, Some(worker)) => format!(
+            "; attempt {attempt} is due, and the worker {} makes it now or in its turn",
+            readable::line(worker, 80)
+        ),
+        (_, None) => {
+            format!("; attempt {attempt} is due, and no relay owns its shard: start `redeliver serve`")
+        }
+    }
+}
+
+fn quarantined(detail: &Detail, now: Timestamp) -> String {
+    let record = &detail.record;
+    let when = record
+        .dead_lettered_at
+        .map_or(String::new(), |time| format!(" {}", both(time, now)));
+    let why = record.dead_letter_reason.map_or("", explained);
+    let error = record.last_error.as_deref().unwrap_or_default();
+    let gap = if detail.gap {
+        ", its lane has gone on without it"
+    } else {
+        ""
+    };
+    let (id, number) = (record.id, record.id.number());
+    format!(
+        "Message {id} was quarantined{when} because {why} (\"{}\"){gap}; it stays until somebody acts: `redeliver dead edit {number}`, \
+         `redeliver dead redrive {number}` or `redeliver dead discard {number}`.",
+        readable::line(error, 200)
+    )
+}
+
+const fn explained(reason: DeadReason) -> &'static str {
+    match reason {
+        DeadReason::Permanent => "its destination refused it for good",
+        DeadReason::AttemptsExhausted => "it failed as often as its policy allows",
+        DeadReason::Expired => "it grew older than it may",
+        DeadReason::InvalidPayload => "its payload is not what its content type says",
+        DeadReason::SchemaViolation => "its payload breaks the destination's schema",
+        DeadReason::TooLarge => "its payload is larger than the destination takes",
+        DeadReason::InvalidHeaders => "its headers cannot be sent",
+        DeadReason::InvalidKey => "its key is longer than a key may be",
+        DeadReason::UnknownDestination => "no destination has this name",
+        DeadReason::UnknownOutcome => "it may have arrived, and may not be sent twice",
+        DeadReason::RetryAfter => "its destination asked for a longer wait than the policy allows",
+        DeadReason::LaneSkipped => "it failed at the head of a lane that does not wait",
+        _ => "of the reason that `redeliver show` names",
+    }
+}
+
+fn given_up(detail: &Detail, now: Timestamp) -> String {
+    let id = detail.record.id;
+    let act = detail.audit.iter().rev().find(|act| act.action == "discard");
+    match act {
+        Some(act) => format!(
+            "Message {id} was given up by {} {}: \"{}\"; nothing more happens to it.",
+            readable::line(&act.who, 80),
+            both(act.at, now),
+            readable::line(&act.why, 200)
+        ),
+        None => format!("Message {id} was given up by an operator; nothing more happens to it."),
+    }
+}
+
+fn lane(record: &Record) -> String {
+    let key = record.key.as_deref().unwrap_or_default();
+    format!(
+        "{} / {}",
+        readable::line(&record.destination, 80),
+        readable::line(key, 80)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use redeliver_outbox::{MessageId, desk::AuditRecord};
+
+    use super::{
+        super::show::tests::{NOW, detail},
+        *,
+    };
+
+    #[test]
+    fn every_status_has_its_sentence() {
+        let mut sentences: Vec<String> = Status::ALL
+            .into_iter()
+            .map(|status| {
+                let mut detail = detail(status);
+                if status == Status::Parked {
+                    detail.parked_behind = Some(MessageId::new(41, 1));
+                }
+                if status == Status::Processing {
+                    detail.record.next_attempt_at = None;
+                    detail.record.locked_by = Some("4711-0badcafe".to_owned());
+                }
+                format!("{status}: {}", sentence(&detail, true, NOW))
+            })
+            .collect();
+        let mut behind = detail(Status::Pending);
+        behind.waits_behind = Some(MessageId::new(40, 1));
+        behind.record.expires_at = Some(Timestamp::from_millis(400_000));
+        sentences.push(format!("behind: {}", sentence(&behind, true, NOW)));
+        let mut orphan = detail(Status::Pending);
+        orphan.record.next_attempt_at = None;
+        sentences.push(format!("orphan: {}", sentence(&orphan, false, NOW)));
+        let mut discarded = detail(Status::Discarded);
+        discarded.audit.push(AuditRecord {
+            at: NOW,
+            who: "alice".to_owned(),
+            action: "discard".to_owned(),
+            message: None,
+            why: "a test order".to_owned(),
+            detail: String::new(),
+        });
+        sentences.push(format!("by whom: {}", sentence(&discarded, true, NOW)));
+        insta::assert_snapshot!(sentences.join("\n"));
+    }
+}

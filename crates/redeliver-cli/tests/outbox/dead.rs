@@ -1,0 +1,268 @@
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::bench::{Folder, Lab};
+
+/// An outbox with so many messages to a destination that nobody knows, all of them quarantined.
+fn quarantined(count: usize) -> Folder {
+    let folder = Folder::new();
+    for number in 1..=count {
+        let (payload, key) = (format!("{{\"n\":{number}}}"), format!("k{number}"));
+        folder
+            .run(&["send", "--to", "nowhere", "--key", &key, "--payload", &payload])
+            .done();
+    }
+    folder.serve();
+    assert_eq!(folder.status()["dead"], count);
+    folder
+}
+
+#[test]
+fn a_person_rescues_a_broken_payload() {
+    let (folder, lab) = (Folder::new(), Lab::start());
+    lab.configure(&folder, "/payment/authorize");
+    let sent = folder
+        .run(&["send", "--to", "api", "--payload", "{\"amount\":"])
+        .done();
+    assert!(sent.err.contains("no JSON"), "{}", sent.err);
+    folder.serve();
+    assert_eq!(lab.server.stats().requests, 0, "what is broken is not sent");
+    let listed = folder
+        .run(&["dead", "list", "--reason", "invalid_payload", "--json"])
+        .done()
+        .json();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(
+        (&listed[0]["attempts"], listed[0].get("payload")),
+        (&0.into(), None)
+    );
+
+    let refused = folder.run(&["dead", "edit", "1", "--payload", "{still"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    folder
+        .run(&[
+            "dead",
+            "edit",
+            "1",
+            "--payload",
+            "{\"amount\":5}",
+            "--why",
+            "it was cut",
+            "--as",
+            "bob",
+        ])
+        .done();
+    let shown = folder
+        .run(&["dead", "show", "1", "--json"])
+        .done()
+        .json()
+        .remove(0);
+    assert_eq!(
+        (&shown["payload"], &shown["original"]["payload"]),
+        (&"{\"amount\":5}".into(), &"{\"amount\":".into())
+    );
+    folder.run(&["dead", "redrive", "1"]).done();
+    folder.serve();
+    let shown = folder.show("1");
+    assert_eq!(
+        (&shown["status"], &shown["redrives"], &shown["payload"]),
+        (&"sent".into(), &1.into(), &"{\"amount\":5}".into())
+    );
+    let acts = folder.run(&["audit", "--json"]).done().json();
+    let told: Vec<_> = acts
+        .iter()
+        .map(|act| (&act["action"], &act["who"], &act["why"]))
+        .collect();
+    assert_eq!(told[0], (&json!("redrive"), &json!("alice"), &json!("")));
+    assert_eq!(told[1], (&json!("edit"), &json!("bob"), &json!("it was cut")));
+}
+
+#[test]
+fn many_are_redriven_only_if_it_is_meant() {
+    let folder = quarantined(5);
+    let asked = folder.run(&["dead", "redrive", "--to", "nowhere"]);
+    assert_eq!(asked.code, Some(2));
+    assert_eq!(
+        asked.err,
+        "5 dead letters match\nerror: redrive 5: nobody is here to be asked; add --yes if you mean it\n"
+    );
+    assert_eq!(
+        folder.run(&["dead", "redrive"]).code,
+        Some(2),
+        "all are not meant unless it is said"
+    );
+    assert_eq!(folder.run(&["dead", "redrive", "1", "--all"]).code, Some(2));
+    assert_eq!(folder.status()["dead"], 5);
+    let some = folder
+        .run(&[
+            "dead",
+            "redrive",
+            "--reason",
+            "unknown_destination",
+            "--limit",
+            "2",
+            "--yes",
+        ])
+        .done();
+    assert_eq!(some.err, "5 dead letters match\nredriven 2\n");
+    let status = folder.status();
+    assert_eq!((&status["dead"], &status["due_now"]), (&3.into(), &2.into()));
+    let none = folder.run(&["dead", "redrive", "--key", "k1", "--yes"]).done();
+    assert_eq!(none.err, "0 dead letters match\nredriven 0\n");
+    let mixed = folder.run(&["dead", "redrive", "1", "3", "99"]);
+    assert_eq!((mixed.code, mixed.out.lines().count()), (Some(3), 1));
+    assert!(
+        mixed.err.contains("not redriven, being no dead letter: 1, 99"),
+        "{}",
+        mixed.err
+    );
+    folder.run(&["dead", "redrive", "--all", "--yes"]).done();
+    assert_eq!(folder.status()["dead"], 0);
+}
+
+#[test]
+fn a_dead_letter_is_given_up_with_a_reason() {
+    let folder = quarantined(2);
+    let refused = folder.run(&["dead", "discard", "1"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("--reason"), "{}", refused.err);
+    assert_eq!(
+        folder.run(&["dead", "discard", "1", "--reason", " "]).code,
+        Some(2)
+    );
+    folder
+        .run(&["dead", "discard", "1", "--reason", "a test order"])
+        .done();
+    assert_eq!(folder.run(&["dead", "list", "--json"]).done().json().len(), 1);
+    assert_eq!(
+        folder
+            .run(&["dead", "list", "--json", "--discarded"])
+            .done()
+            .json()
+            .len(),
+        2
+    );
+    let why = folder.run(&["why", "1"]).done().out;
+    assert!(
+        why.contains(" was given up by alice ") && why.contains("a test order"),
+        "{why}"
+    );
+    assert_eq!(
+        folder.run(&["dead", "redrive", "1"]).code,
+        Some(3),
+        "what is given up stays given up"
+    );
+}
+
+#[test]
+fn what_is_exported_can_be_imported_elsewhere() {
+    let folder = quarantined(2);
+    folder
+        .feed(
+            &[
+                "send",
+                "--to",
+                "nowhere",
+                "--payload",
+                "-",
+                "--header",
+                "X-A: b",
+                "--content-type",
+                "application/x",
+            ],
+            b"\x00\xff",
+        )
+        .done();
+    folder.serve();
+    let exported = folder.run(&["dead", "export"]).done();
+    assert_eq!(exported.out.lines().count(), 3);
+    folder.run(&["dead", "export", "--output", "dead.jsonl"]).done();
+    let file = std::fs::read_to_string(folder.0.join("dead.jsonl")).unwrap();
+    assert_eq!(file, exported.out);
+
+    let there = ["--database", "sqlite://other.db"];
+    let import = [
+        &["dead", "import", "dead.jsonl", "--json", "--why", "moved"][..],
+        &there,
+    ]
+    .concat();
+    let imported = folder.run(&import).done().json();
+    assert_eq!(imported.len(), 3);
+    assert!(
+        imported
+            .iter()
+            .all(|line| line["from"].is_string() && line["imported"].is_string())
+    );
+    let again = folder.run(&[&["dead", "export"][..], &there].concat()).done();
+    let kept = |ran: &crate::bench::Ran| -> Vec<BTreeMap<String, Value>> {
+        let fields = [
+            "destination",
+            "key",
+            "payload",
+            "payload_base64",
+            "content_type",
+            "headers",
+            "dead_letter_reason",
+            "last_error",
+            "attempts",
+        ];
+        let line = |line: Value| {
+            fields
+                .iter()
+                .map(|field| ((*field).to_owned(), line[*field].clone()))
+                .collect()
+        };
+        ran.json().into_iter().map(line).collect()
+    };
+    assert_eq!(kept(&again), kept(&exported));
+    assert_eq!(kept(&again)[2]["payload_base64"], "AP8=");
+    let acts = folder
+        .run(&[&["audit", "--json"][..], &there].concat())
+        .done()
+        .json();
+    assert!(
+        acts.iter()
+            .all(|act| act["action"] == "import" && act["why"] == "moved"),
+        "{acts:?}"
+    );
+    assert!(!acts.is_empty());
+
+    let wrong = folder.feed(&["dead", "import", "-"], b"{}\n");
+    assert_eq!(wrong.code, Some(2));
+    assert!(
+        wrong.err.contains("-:1: missing field `destination`"),
+        "{}",
+        wrong.err
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_editor_changes_a_payload() {
+    let folder = quarantined(1);
+    assert_eq!(
+        folder.run(&["dead", "edit", "1"]).code,
+        Some(2),
+        "without an editor there is nothing to change"
+    );
+    let edit = |editor: &str| {
+        let mut command = folder.command(&["dead", "edit", "1"]);
+        let output = command.env("EDITOR", editor).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(edit("true"), (Some(0), "nothing was changed\n".to_owned()));
+    let (code, told) = edit("false");
+    assert_eq!(code, Some(1));
+    assert!(told.contains("nothing was changed"), "{told}");
+    assert_eq!(edit("sed -i s/1/2/").0, Some(0));
+    let shown = folder.show("1");
+    assert_eq!(
+        (&shown["payload"], &shown["original"]["payload"]),
+        (&"{\"n\":2}".into(), &"{\"n\":1}".into())
+    );
+    folder.run(&["dead", "edit", "1", "--to", "log"]).done();
+    folder.run(&["dead", "redrive", "1"]).done();
+    folder.serve();
+    assert_eq!(folder.show("1")["status"], "sent");
+}

@@ -1,0 +1,43 @@
+use crate::bench::Folder;
+
+#[test]
+fn every_command_has_its_help_with_examples_and_exit_codes() {
+    let folder = Folder::new();
+    for command in [
+        "serve",
+        "send",
+        "status",
+        "list",
+        "show",
+        "why",
+        "migrate",
+        "doctor",
+        "audit",
+        "dead list",
+        "dead show",
+        "dead edit",
+        "dead redrive",
+        "dead discard",
+        "dead export",
+        "dead import",
+    ] {
+        let mut words: Vec<&str> = command.split(' ').collect();
+        words.push("--help");
+        let ran = folder.run(&words).done();
+        assert!(ran.out.contains("Examples:\n  redeliver "), "{command}");
+        assert!(ran.out.contains("Exit codes:"), "{command}");
+        insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), ran.out);
+    }
+    insta::assert_snapshot!("help_dead", folder.run(&["dead", "--help"]).done().out);
+}
+
+#[test]
+fn help_never_shows_what_is_in_the_environment() {
+    let folder = Folder::new();
+    let mut command = folder.command(&["status", "--help"]);
+    let output = command
+        .env("REDELIVER_DATABASE", "postgres://me:secret@host/db")
+        .output()
+        .unwrap();
+    assert!(!String::from_utf8(output.stdout).unwrap().contains("secret"));
+}

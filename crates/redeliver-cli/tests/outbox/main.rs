@@ -1,0 +1,13 @@
+//! The outbox's commands as a user runs them, on SQLite files of their own.
+
+#![expect(clippy::unwrap_used, reason = "what cannot be unwrapped here fails the test")]
+
+mod bench;
+mod dead;
+mod errors;
+mod help;
+mod look;
+mod rows;
+mod send;
+mod serve;
+mod tables;
