@@ -16,15 +16,18 @@ mod filter;
 mod mysql;
 mod names;
 mod open;
+#[cfg(feature = "postgres")]
+mod postgres;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
+pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
-
-pub use error::{StoreError, StoreErrorKind};
 pub use names::Names;
 pub use open::{Opened, missing_file, open};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
@@ -336,6 +339,11 @@ pub trait Reader: Send + fmt::Debug {
     /// Has done with a shard.
     fn disown(&mut self, shard: u16);
 
-    /// Reads on. After an error the next read returns what this one would have.
+    /// Reads on, in one snapshot. After an error the next read returns what this one would have.
+    ///
+    /// A message is fresh once in the life of a reader, whether it is held, was let go or was settled since, and its lane's earlier
+    /// messages are never fresh after it if their transactions ended before its own began. What a [`LaneDemand`] brings comes as often
+    /// as it is asked for, and is not fresh any more. What is due comes again with every read until it is settled. A resumed lane is
+    /// told once.
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>>;
 }

@@ -45,6 +45,22 @@ pub async fn open(address: &str, names: &Names) -> Result<Opened> {
                 ..Opened::both(store)
             })
         }
+        #[cfg(feature = "postgres")]
+        "postgres" | "postgresql" => {
+            let options = super::PostgresOptions {
+                names: names.clone(),
+                ..super::PostgresOptions::default()
+            };
+            super::PostgresStore::new(address, options).map(Opened::both)
+        }
+        #[cfg(feature = "mysql")]
+        "mysql" | "mariadb" => {
+            // One protocol, two names.
+            let address = address.replacen("mariadb:", "mysql:", 1);
+            super::MySqlStore::connect(&address, names.clone())
+                .await
+                .map(Opened::both)
+        }
         _ => Err(unknown(scheme, names)),
     }
 }

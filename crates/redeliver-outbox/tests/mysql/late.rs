@@ -1,7 +1,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mysql_async::{TxOpts, prelude::Queryable};
-use redeliver_outbox::store::{Demand, LaneDemand, LaneId};
+use redeliver_outbox::store::{Demand, LaneDemand};
 
 use crate::support::{Database, connect, insert, read, read_until, server};
 
@@ -229,13 +229,10 @@ async fn a_lane_is_read_on_and_told_from_one_with_a_trailing_blank() {
     }
     read_until(&mut reader, 10).await;
     let unread = insert(&mut client, Some("k"), "not yet passed").await;
-    let lane = LaneId {
-        destination: "billing".to_owned(),
-        key: "k".to_owned(),
-    };
     let mut wanted = LaneDemand {
         shard: claimed[0].lease.shard,
-        lane,
+        destination: "billing".to_owned(),
+        key: Some("k".to_owned()),
         from: expected[1],
         limit: 3,
     };

@@ -24,7 +24,10 @@ pub(crate) fn server() -> String {
     let url = std::env::var("REDELIVER_TEST_MARIADB").expect(
         "REDELIVER_TEST_MARIADB names the server: run ./test, or first `eval \"$(scripts/services start)\"`",
     );
-    url.trim_end_matches('/').to_owned()
+    // Each test makes a database of its own there.
+    let authority = url.find("://").map_or(0, |at| at + 3);
+    let end = url[authority..].find('/').map_or(url.len(), |at| authority + at);
+    url[..end].to_owned()
 }
 
 pub(crate) async fn connect(url: &str) -> Conn {
@@ -141,11 +144,7 @@ pub(crate) fn attempted(attempt: u32) -> Attempted {
 }
 
 pub(crate) fn settlement(claimed: &[Claimed], message: &Message, verdict: Verdict) -> Settlement {
-    Settlement {
-        lease: lease_of(claimed, message.shard),
-        number: message.number(),
-        verdict,
-    }
+    Settlement::of(message, lease_of(claimed, message.shard), verdict)
 }
 
 pub(crate) fn lease_of(claimed: &[Claimed], shard: u16) -> Lease {

@@ -73,6 +73,7 @@ type Hashed = (Message, Option<i64>);
 struct Fresh {
     messages: Vec<Hashed>,
     passed: Vec<Range>,
+    caught_up: Vec<u16>,
     /// Whether the ranges that were due (or all of them) have been looked at to their ends.
     looked: bool,
     all: bool,
@@ -125,6 +126,7 @@ impl MySqlReader {
         work.commit().await?;
         self.remember(&fresh, &found, now);
         found.more |= fresh.more;
+        found.caught_up = fresh.caught_up;
         found.fresh = fresh.messages.into_iter().map(|(message, _)| message).collect();
         found.resumed = resumed
             .iter()
@@ -223,17 +225,19 @@ impl MySqlReader {
 
     async fn lane(&self, work: &mut Work<'_>, lane: &LaneDemand) -> Result<LaneFound> {
         let to = self.cursors.get(&lane.shard).copied().unwrap_or(0);
-        let key = lane.lane.key.as_str();
-        let values: Vec<Value> = vec![
-            lane.shard.into(),
-            key.into(),
-            lane.from.into(),
-            to.into(),
-            lane.lane.destination.as_str().into(),
-            key.into(),
-            (lane.limit + 1).into(),
-        ];
-        let mut messages = messages(work, include_str!("sql/read_lane.sql"), values).await?;
+        let (shard, from, to) = (Value::from(lane.shard), Value::from(lane.from), Value::from(to));
+        let destination = Value::from(lane.destination.as_str());
+        let limit = Value::from(lane.limit + 1);
+        let mut messages = match lane.key.as_deref().map(Value::from) {
+            Some(key) => {
+                let values = vec![shard, key.clone(), from, to, destination, key, limit];
+                messages(work, include_str!("sql/read_lane.sql"), values).await?
+            }
+            None => {
+                let values = vec![shard, from, to, destination, limit];
+                messages(work, include_str!("sql/read_unkeyed.sql"), values).await?
+            }
+        };
         let complete = messages.len() <= lane.limit;
         messages.truncate(lane.limit);
         Ok(LaneFound {
@@ -258,6 +262,8 @@ impl MySqlReader {
             return self.unless_overtaking(work, late, limit, now, of_lanes).await;
         }
         let mut fresh = late;
+        let empty = probed.iter().filter(|probed| !probed.fresh);
+        fresh.caught_up = empty.map(|probed| probed.shard).collect();
         let room = limit - fresh.messages.len();
         let filled: Vec<u16> = probed
             .iter()
@@ -293,6 +299,9 @@ impl MySqlReader {
             let values: Vec<Value> = vec![shard.into(), above.into(), share.into()];
             let read = messages(work, include_str!("sql/read.sql"), values).await?;
             fresh.more |= read.len() == share;
+            if read.len() < share {
+                fresh.caught_up.push(shard);
+            }
             room -= read.len();
             if let Some((last, _)) = read.last() {
                 let to = last.number();

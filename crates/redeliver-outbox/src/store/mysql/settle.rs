@@ -35,7 +35,7 @@ pub(super) async fn settle(
         // What is not there any more was settled before; so was what does not fit its state.
         let Some(state) = states
             .get_mut(&number)
-            .filter(|state| state.shard == settlement.lease.shard)
+            .filter(|row| row.shard == settlement.lease.shard && row.state.redrives == settlement.redrives)
         else {
             continue;
         };

@@ -5,7 +5,8 @@ CREATE SEQUENCE redeliver_outbox_number AS bigint CACHE 1;
 -- The hot table: what is live, and nothing else.
 CREATE TABLE redeliver_outbox (
     shard           smallint    NOT NULL GENERATED ALWAYS AS ({shard_of_row}) STORED,
-    number          bigint      NOT NULL DEFAULT (CASE WHEN pg_current_xact_id() IS NULL THEN NULL ELSE nextval('redeliver_outbox_number') END),
+    number          bigint      NOT NULL CHECK (number BETWEEN 1 AND 1152921504606846975) -- 60 bits are what an id has room for
+                                DEFAULT (CASE WHEN pg_current_xact_id() IS NULL THEN NULL ELSE nextval('redeliver_outbox_number') END),
     salt            bigint      NOT NULL DEFAULT (random() * 4611686018427387903)::bigint,
     destination     text        NOT NULL,
     lane            text,
@@ -27,6 +28,7 @@ CREATE TABLE redeliver_outbox (
     CHECK ((payload IS NULL) <> (payload_binary IS NULL)),
     CHECK (attempts = 0 OR last_attempt_at IS NOT NULL)
 );
+ALTER SEQUENCE redeliver_outbox_number OWNED BY redeliver_outbox.number;
 -- Empty while everything succeeds at the first attempt.
 CREATE INDEX local_redeliver_outbox_due ON redeliver_outbox (shard, next_attempt_at) WHERE next_attempt_at IS NOT NULL;
 
@@ -98,6 +100,7 @@ CREATE TABLE redeliver_shards (
     held     integer  NOT NULL DEFAULT 0, -- the most messages that its owner, or the last one, held at a time
     taken_at timestamptz
 );
+INSERT INTO redeliver_shards (shard) SELECT generate_series(0, {shards} - 1);
 
 CREATE TABLE redeliver_workers (
     worker      text        PRIMARY KEY,
@@ -124,6 +127,7 @@ CREATE TABLE redeliver_deduplication (
     salt              bigint      NOT NULL,
     created_at        timestamptz NOT NULL DEFAULT clock_timestamp()
 );
+CREATE INDEX local_redeliver_deduplication_created ON redeliver_deduplication (created_at);
 
 CREATE TABLE redeliver_audit (
     number  bigint      GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

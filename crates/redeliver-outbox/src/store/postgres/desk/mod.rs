@@ -1,0 +1,117 @@
+//! The operator's side.
+
+use futures_core::future::BoxFuture;
+
+use super::{
+    Inner, PostgresStore, Result, Session, error, row,
+    session::{Begin, Parameter},
+    value,
+};
+use crate::{
+    MessageId, NewMessage, Timestamp,
+    desk::{
+        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
+        Record, Removed, Retention, StatusReport,
+    },
+    store::LaneId,
+};
+
+mod audit;
+mod edit;
+mod enqueue;
+mod examine;
+mod look;
+mod rescue;
+mod retain;
+mod status;
+
+impl Desk for PostgresStore {
+    fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
+        Box::pin(self.0.limited(enqueue::enqueue(&self.0, messages)))
+    }
+
+    fn status(&self) -> BoxFuture<'_, Result<StatusReport>> {
+        Box::pin(self.0.limited(status::status(&self.0)))
+    }
+
+    fn list<'a>(
+        &'a self,
+        filter: &'a Filter,
+        page: Page,
+        payloads: bool,
+    ) -> BoxFuture<'a, Result<Vec<Record>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            look::list(&session, filter, page, payloads).await
+        }))
+    }
+
+    fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            look::count(&session, filter).await
+        }))
+    }
+
+    fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>> {
+        Box::pin(self.0.limited(look::find(&self.0, message)))
+    }
+
+    fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.0.limited(edit::edit(&self.0, message, edit, act)))
+    }
+
+    fn redrive<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        Box::pin(self.0.limited(rescue::rescue(
+            &self.0,
+            rescue::Way::Redrive,
+            filter,
+            at_most,
+            act,
+        )))
+    }
+
+    fn discard<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: usize,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        Box::pin(self.0.limited(rescue::rescue(
+            &self.0,
+            rescue::Way::Discard,
+            filter,
+            at_most,
+            act,
+        )))
+    }
+
+    fn import<'a>(
+        &'a self,
+        letters: &'a [DeadLetter],
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        Box::pin(self.0.limited(enqueue::import(&self.0, letters, act)))
+    }
+
+    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
+        Box::pin(self.0.limited(audit::newest(&self.0, limit)))
+    }
+
+    fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {
+        Box::pin(self.0.limited(look::parked_lanes(&self.0)))
+    }
+
+    fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>> {
+        Box::pin(self.0.limited(retain::retain(&self.0, retention)))
+    }
+
+    fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
+        Box::pin(self.0.limited(examine::examine(&self.0)))
+    }
+}

@@ -1,0 +1,75 @@
+//! Putting dead letters back, and giving them up.
+
+use tokio_postgres::types::Type;
+
+use super::{Begin, Inner, Parameter, Result, look, row};
+use crate::{
+    MessageId,
+    desk::{Act, Filter, Page},
+    state::Status,
+};
+
+/// What to do with a dead letter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Redrive,
+    Discard,
+}
+
+pub(super) async fn rescue(
+    inner: &Inner,
+    way: Way,
+    filter: &Filter,
+    at_most: usize,
+    act: &Act,
+) -> Result<Vec<MessageId>> {
+    // A filter for other statuses matches no dead letter.
+    let statuses = &filter.statuses;
+    if at_most == 0 || !(statuses.is_empty() || statuses.contains(&Status::DeadLettered)) {
+        return Ok(Vec::new());
+    }
+    let filter = Filter {
+        statuses: vec![Status::DeadLettered],
+        ..filter.clone()
+    };
+    let page = Page {
+        after: None,
+        limit: at_most,
+        newest_first: false,
+    };
+    let mut session = inner.session().await?;
+    session.opens();
+    session.begin(Begin::Desk).await?;
+    let matching = look::list(&session, &filter, page, false).await?;
+    let numbers: Vec<i64> = matching.iter().map(|record| record.id.number()).collect();
+    let locked = session
+        .query(
+            include_str!("../sql/lock_dead.sql"),
+            &[(&numbers, Type::INT8_ARRAY)],
+        )
+        .await?;
+    let numbers = locked
+        .iter()
+        .map(|row| row::get(row, 0))
+        .collect::<Result<Vec<i64>>>()?;
+    let parameters: [Parameter<'_>; 3] = [
+        (&numbers, Type::INT8_ARRAY),
+        (&act.who, Type::TEXT),
+        (&act.why, Type::TEXT),
+    ];
+    let statement = match way {
+        Way::Redrive => include_str!("../sql/redrive.sql"),
+        Way::Discard => include_str!("../sql/discard.sql"),
+    };
+    let rows = session.query(statement, &parameters).await?;
+    if way == Way::Discard {
+        session
+            .execute(include_str!("../sql/free_lane.sql"), &parameters[..1])
+            .await?;
+    }
+    session.commit().await?;
+    session.closed();
+    rows.iter()
+        .map(|row| Ok(MessageId::new(row::get(row, 0)?, row::get(row, 1)?)))
+        .collect()
+}

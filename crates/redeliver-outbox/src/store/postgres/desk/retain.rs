@@ -1,0 +1,44 @@
+//! Forgetting what is old, one bounded batch a table.
+
+use std::time::Duration;
+
+use tokio_postgres::types::Type;
+
+use super::{Inner, Parameter, Result, value};
+use crate::{
+    desk::{Removed, Retention},
+    limits::{DEDUPLICATION_RETENTION, RETENTION_BATCH},
+};
+
+/// A worker that has been silent for so long, and owns nothing, is not listed any longer; a lane that was set free so long ago has
+/// been noticed by whoever owns its shard.
+const SILENT: Duration = Duration::from_secs(24 * 3600);
+
+pub(super) async fn retain(inner: &Inner, retention: &Retention) -> Result<Removed> {
+    let session = inner.session().await?;
+    let limit = value::limit(RETENTION_BATCH);
+    let steps = [
+        (include_str!("../sql/retain_sent.sql"), retention.sent),
+        (include_str!("../sql/retain_discarded.sql"), retention.discarded),
+        (include_str!("../sql/retain_inbox.sql"), retention.inbox),
+        (include_str!("../sql/retain_audit.sql"), retention.audit),
+        (
+            include_str!("../sql/retain_deduplication.sql"),
+            Some(DEDUPLICATION_RETENTION),
+        ),
+        (include_str!("../sql/retain_lanes.sql"), Some(SILENT)),
+        (include_str!("../sql/forget_workers.sql"), Some(SILENT)),
+    ];
+    let mut removed = Removed::default();
+    for (statement, older_than) in steps {
+        let Some(older_than) = older_than else {
+            continue;
+        };
+        let millis = value::wait_millis(older_than);
+        let parameters: [Parameter<'_>; 2] = [(&millis, Type::INT8), (&limit, Type::INT8)];
+        let rows = session.execute(statement, &parameters).await?;
+        removed.rows += rows;
+        removed.more |= rows >= limit.unsigned_abs();
+    }
+    Ok(removed)
+}

@@ -1,0 +1,1 @@
+DROP VIEW redeliver_messages;

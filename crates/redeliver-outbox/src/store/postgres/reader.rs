@@ -1,0 +1,419 @@
+//! The way through the rows of the shards that a worker owns.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    fmt,
+    sync::Arc,
+};
+
+use futures_core::future::BoxFuture;
+use futures_util::future::{try_join_all, try_join4};
+use tokio_postgres::types::Type;
+
+use super::{
+    Inner, Result, Session,
+    moment::{Now, resumed_lanes},
+    row::{self, get, messages},
+    segments::{Pending, Segments, Span},
+    session::{Begin, Parameter},
+    value,
+};
+use crate::{
+    Message, Timestamp,
+    store::{Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader},
+};
+
+/// One read is one transaction with one snapshot. Within it the rows that late commits have put behind the cursors are found
+/// together with the rows before them: a late row that waited for a snapshot of its own would come after its lane's next one.
+///
+/// A message is returned as fresh once by a reader, whatever becomes of it then: the numbers that were returned from a stretch that
+/// has to be read again are remembered until they are gone from it. Lanes that are asked for come again as often as they are
+/// asked for, and what they bring is not fresh any more.
+pub(super) struct PostgresReader {
+    inner: Arc<Inner>,
+    cursors: BTreeMap<u16, i64>,
+    segments: Segments,
+    /// When everything up to the cursors had last been read to the end; none if it has not.
+    seen: Option<Seen>,
+    resumed: HashMap<(u16, LaneId), Timestamp>,
+    /// Which shard comes first at the next read: none must wait behind the others for ever.
+    turn: usize,
+}
+
+/// The idle check. Nothing is new while the sequence stands where it stood **before** the last whole read learned the next
+/// transaction, and all that was running then still runs: any row that was not seen then has a number that was given before, by one of
+/// those.
+struct Seen {
+    sequence: i64,
+    beyond: u64,
+    running: Pending,
+}
+
+/// What a read has got, before anything of it counts.
+struct Got {
+    late: Vec<(u16, i64)>,
+    due: Vec<Message>,
+    lanes: Vec<LaneFound>,
+    forward: Vec<Message>,
+}
+
+impl PostgresReader {
+    pub(super) fn new(inner: Arc<Inner>) -> Self {
+        Self {
+            inner,
+            cursors: BTreeMap::new(),
+            segments: Segments::default(),
+            seen: None,
+            resumed: HashMap::new(),
+            turn: 0,
+        }
+    }
+
+    async fn read_on(&mut self, inner: &Inner, demand: &Demand) -> Result<Found> {
+        let mut session = inner.session().await?;
+        session.opens();
+        let shards: Vec<i16> = self.cursors.keys().map(|&shard| value::shard(shard)).collect();
+        let parameters: [Parameter<'_>; 1] = [(&shards, Type::INT2_ARRAY)];
+        // The sequence in a statement of its own, before the one that learns the next transaction.
+        let (_, sequence, moment, resumed) = try_join4(
+            session.begin(Begin::Read),
+            session.one(include_str!("sql/read_sequence.sql"), &[]),
+            session.one(include_str!("sql/read_moment.sql"), &parameters),
+            session.query(include_str!("sql/read_resumed.sql"), &parameters),
+        )
+        .await?;
+        let now = Now::of(&sequence, &moment)?;
+        self.begin_again_on_an_older_database(&now);
+        let resumed = resumed_lanes(&resumed)?;
+
+        let spans = self.segments.to_read(&now.snapshot);
+        let fresh = demand.fresh > 0 && (!spans.is_empty() || !self.nothing_new(&now));
+        let due = demand.due > 0 && now.due;
+        let mut found = Found {
+            now: now.clock,
+            more: now.due && demand.due == 0,
+            next_due: now.next_due.map(|due| due.since(now.clock)),
+            ..Found::default()
+        };
+        if fresh || due || !demand.lanes.is_empty() {
+            let limits = Limits::of(demand, fresh, due, self.cursors.len());
+            let got = self.get(&session, demand, limits, &spans).await?;
+            let late = self.late(&session, demand, &got, &now).await?;
+            session.commit().await?;
+            self.take(&mut found, demand, limits, got, late, &now);
+        } else {
+            session.commit().await?;
+        }
+        session.closed();
+        found.resumed = self.newly_resumed(resumed);
+        Ok(found)
+    }
+
+    /// After a restore or a failover that lost transactions, numbers are given a second time, behind the cursors.
+    fn begin_again_on_an_older_database(&mut self, now: &Now) {
+        let older = |seen: &Seen| seen.sequence > now.sequence || seen.beyond > now.snapshot.beyond();
+        if self.seen.as_ref().is_some_and(older) {
+            tracing::warn!("the database is older than it was: every message is read again");
+            self.segments = Segments::default();
+            self.seen = None;
+            self.cursors.values_mut().for_each(|cursor| *cursor = 0);
+        }
+    }
+
+    fn nothing_new(&self, now: &Now) -> bool {
+        self.seen
+            .as_ref()
+            .is_some_and(|seen| seen.sequence == now.sequence && !seen.running.has_ended(&now.snapshot))
+    }
+
+    async fn get(
+        &self,
+        session: &Session<'_>,
+        demand: &Demand,
+        limits: Limits,
+        spans: &[Span],
+    ) -> Result<Got> {
+        let (late, due, lanes, forward) = try_join4(
+            late_numbers(session, spans, limits),
+            self.due(session, limits),
+            try_join_all(demand.lanes.iter().map(|lane| self.lane(session, lane))),
+            self.forward(session, limits),
+        )
+        .await?;
+        Ok(Got {
+            late,
+            due,
+            lanes,
+            forward,
+        })
+    }
+
+    async fn forward(&self, session: &Session<'_>, limits: Limits) -> Result<Vec<Message>> {
+        if limits.fresh == 0 || self.cursors.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (shards, cursors): (Vec<i16>, Vec<i64>) = self
+            .turns()
+            .map(|(&shard, &cursor)| (value::shard(shard), cursor))
+            .unzip();
+        let (of_one, of_all) = (value::limit(limits.of_one), value::limit(limits.fresh));
+        let rows = session
+            .query(
+                include_str!("sql/read_fresh.sql"),
+                &[
+                    (&shards, Type::INT2_ARRAY),
+                    (&cursors, Type::INT8_ARRAY),
+                    (&of_one, Type::INT8),
+                    (&of_all, Type::INT8),
+                ],
+            )
+            .await?;
+        messages(&rows)
+    }
+
+    async fn due(&self, session: &Session<'_>, limits: Limits) -> Result<Vec<Message>> {
+        if limits.due == 0 {
+            return Ok(Vec::new());
+        }
+        let shards: Vec<i16> = self.cursors.keys().map(|&shard| value::shard(shard)).collect();
+        let limit = value::limit(limits.due);
+        let rows = session
+            .query(
+                include_str!("sql/read_due.sql"),
+                &[(&shards, Type::INT2_ARRAY), (&limit, Type::INT8)],
+            )
+            .await?;
+        messages(&rows)
+    }
+
+    async fn lane(&self, session: &Session<'_>, demand: &LaneDemand) -> Result<LaneFound> {
+        let Some(cursor) = self.cursors.get(&demand.shard) else {
+            return Ok(LaneFound::default());
+        };
+        let (shard, limit) = (
+            value::shard(demand.shard),
+            value::limit(demand.limit.saturating_add(1)),
+        );
+        let rows = session
+            .query(
+                include_str!("sql/read_lane.sql"),
+                &[
+                    (&shard, Type::INT2),
+                    (&demand.from, Type::INT8),
+                    (cursor, Type::INT8),
+                    (&demand.destination, Type::TEXT),
+                    (&demand.key, Type::TEXT),
+                    (&limit, Type::INT8),
+                ],
+            )
+            .await?;
+        let mut messages = messages(&rows)?;
+        let complete = messages.len() <= demand.limit;
+        messages.truncate(demand.limit);
+        Ok(LaneFound { messages, complete })
+    }
+
+    /// The late rows that there is room for, and whether there were more. A lane that was asked for brings its own.
+    async fn late(&self, session: &Session<'_>, demand: &Demand, got: &Got, now: &Now) -> Result<Late> {
+        let mut rows = self.segments.unknown(&got.late, &now.snapshot);
+        let mut of_lanes = rows_of(got.lanes.iter().flat_map(|lane| &lane.messages));
+        of_lanes.sort_unstable();
+        rows.retain(|row| of_lanes.binary_search(row).is_err());
+        let cut = rows.len() > demand.fresh;
+        rows.truncate(demand.fresh);
+        let messages = if rows.is_empty() {
+            Vec::new()
+        } else {
+            let (shards, numbers): (Vec<i16>, Vec<i64>) = rows
+                .iter()
+                .map(|&(shard, number)| (value::shard(shard), number))
+                .unzip();
+            let rows = session
+                .query(
+                    include_str!("sql/read_late.sql"),
+                    &[(&shards, Type::INT2_ARRAY), (&numbers, Type::INT8_ARRAY)],
+                )
+                .await?;
+            messages(&rows)?
+        };
+        Ok(Late {
+            messages,
+            of_lanes,
+            cut,
+        })
+    }
+
+    /// The read has succeeded: now everything moves.
+    fn take(&mut self, found: &mut Found, demand: &Demand, limits: Limits, got: Got, late: Late, now: &Now) {
+        let mut more = late.cut;
+        self.segments.remember(&late.of_lanes);
+        let mut fresh = late.messages;
+        if late.cut {
+            // Nothing of the rows ahead either: a late row of the same lane may be among those that there was no room for.
+            let mut rows = rows_of(&fresh);
+            rows.sort_unstable();
+            self.segments.remember(&rows);
+        } else if limits.fresh > 0 {
+            self.segments.have_read(&got.late, &now.snapshot);
+            let room = demand.fresh - fresh.len();
+            let mut forward = got.forward;
+            let cut = forward.len() >= limits.fresh || forward.len() > room;
+            more |= limits.met_by(&forward) || cut;
+            forward.truncate(room);
+            found.caught_up = self.caught_up(&forward, limits, cut);
+            self.pass(&forward, now);
+            fresh.append(&mut forward);
+            self.seen = (!more).then(|| Seen {
+                sequence: now.sequence,
+                beyond: now.snapshot.beyond(),
+                running: now.running.clone(),
+            });
+        }
+        if more {
+            self.turn = self.turn.wrapping_add(1);
+        }
+        fresh.sort_unstable_by_key(|message| (message.shard, message.number()));
+        found.more |= more || (limits.due > 0 && got.due.len() >= limits.due);
+        found.fresh = fresh;
+        found.due = got.due;
+        found.lanes = got.lanes;
+    }
+
+    /// The shards that were read to their end: the rows come shard by shard, so a cut leaves the last one and those behind it open.
+    fn caught_up(&self, forward: &[Message], limits: Limits, cut: bool) -> Vec<u16> {
+        let last = forward.last().map(|message| message.shard);
+        let known = self
+            .turns()
+            .map(|(&shard, _)| shard)
+            .take_while(|&shard| !cut || last.is_some_and(|last| shard != last));
+        let counts = count_by_shard(forward);
+        let short = |shard: &u16| counts.get(shard).copied().unwrap_or(0) < limits.of_one;
+        known.filter(short).collect()
+    }
+
+    /// The shards in the order in which they are read this time.
+    fn turns(&self) -> impl Iterator<Item = (&u16, &i64)> {
+        let first = self.turn % self.cursors.len().max(1);
+        self.cursors.iter().cycle().skip(first).take(self.cursors.len())
+    }
+
+    fn pass(&mut self, forward: &[Message], now: &Now) {
+        let mut passed: BTreeMap<u16, Vec<i64>> = BTreeMap::new();
+        for message in forward {
+            passed.entry(message.shard).or_default().push(message.number());
+        }
+        for (shard, numbers) in passed {
+            if let (Some(cursor), Some(&last)) = (self.cursors.get_mut(&shard), numbers.last()) {
+                let span = Span {
+                    shard,
+                    beyond: *cursor,
+                    up_to: last,
+                };
+                *cursor = last;
+                self.segments.pass(&now.running, span, numbers);
+            }
+        }
+    }
+
+    fn newly_resumed(&mut self, resumed: HashMap<(u16, LaneId), Timestamp>) -> Vec<(u16, LaneId)> {
+        let mut newly: Vec<(u16, LaneId)> = resumed
+            .iter()
+            .filter(|(lane, at)| self.resumed.get(*lane) != Some(*at))
+            .map(|(lane, _)| lane.clone())
+            .collect();
+        newly.sort_unstable();
+        self.resumed = resumed;
+        newly
+    }
+}
+
+struct Late {
+    messages: Vec<Message>,
+    of_lanes: Vec<(u16, i64)>,
+    cut: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Limits {
+    fresh: usize,
+    due: usize,
+    /// Of one shard at a time, so that a long one does not fill every read.
+    of_one: usize,
+}
+
+impl Limits {
+    fn of(demand: &Demand, fresh: bool, due: bool, shards: usize) -> Self {
+        let fresh = if fresh { demand.fresh } else { 0 };
+        Self {
+            fresh,
+            due: if due { demand.due } else { 0 },
+            of_one: (fresh / 4).max(fresh.div_ceil(shards.max(1))),
+        }
+    }
+
+    fn met_by(self, forward: &[Message]) -> bool {
+        let counts = count_by_shard(forward);
+        forward.len() >= self.fresh || counts.values().any(|&count| count >= self.of_one)
+    }
+}
+
+fn count_by_shard(messages: &[Message]) -> HashMap<u16, usize> {
+    let mut counts = HashMap::new();
+    for message in messages {
+        *counts.entry(message.shard).or_default() += 1;
+    }
+    counts
+}
+
+async fn late_numbers(session: &Session<'_>, spans: &[Span], limits: Limits) -> Result<Vec<(u16, i64)>> {
+    if spans.is_empty() || limits.fresh == 0 {
+        return Ok(Vec::new());
+    }
+    let shards: Vec<i16> = spans.iter().map(|span| value::shard(span.shard)).collect();
+    let (beyond, up_to): (Vec<i64>, Vec<i64>) = spans.iter().map(|span| (span.beyond, span.up_to)).unzip();
+    let rows = session
+        .query(
+            include_str!("sql/read_late_numbers.sql"),
+            &[
+                (&shards, Type::INT2_ARRAY),
+                (&beyond, Type::INT8_ARRAY),
+                (&up_to, Type::INT8_ARRAY),
+            ],
+        )
+        .await?;
+    rows.iter()
+        .map(|row| Ok((row::shard(row, 0)?, get(row, 1)?)))
+        .collect()
+}
+
+fn rows_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<(u16, i64)> {
+    let rows = messages.into_iter();
+    rows.map(|message| (message.shard, message.number())).collect()
+}
+
+impl Reader for PostgresReader {
+    fn own(&mut self, lease: Lease) {
+        self.disown(lease.shard);
+        self.cursors.insert(lease.shard, 0);
+        self.seen = None;
+    }
+
+    fn disown(&mut self, shard: u16) {
+        self.cursors.remove(&shard);
+        self.segments.forget(shard);
+        self.resumed.retain(|(of, _), _| *of != shard);
+    }
+
+    fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.limited(self.read_on(&inner, demand)).await })
+    }
+}
+
+impl fmt::Debug for PostgresReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresReader")
+            .field("cursors", &self.cursors)
+            .finish_non_exhaustive()
+    }
+}

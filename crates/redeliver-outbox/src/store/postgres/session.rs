@@ -1,0 +1,122 @@
+//! One connection for the length of one piece of work.
+
+use deadpool_postgres::Object;
+use tokio_postgres::{
+    Client, Row,
+    types::{ToSql, Type},
+};
+
+use super::{Names, Result, error};
+
+/// A parameter and its type: naming it spares the question to the server, and with it a prepared statement.
+pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// What the relay's own statements are planned with, for as long as their transaction lasts. The planner knows the tables as they
+/// were when they were last analysed, empty perhaps, and would walk through all of a table that has grown since.
+const PLANNER: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; \
+    SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; \
+    SET LOCAL max_parallel_workers_per_gather = 0;";
+/// A relay that stops in the middle of a transaction must not keep its shards locked.
+const WRITER: &str = "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '10s';";
+
+/// How a transaction begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Begin {
+    /// The relay writes: each statement sees what was committed when it began.
+    Write,
+    /// The relay reads: all statements see the same.
+    Read,
+    /// An operator acts; planned as usual.
+    Desk,
+    /// An operator looks: all statements see the same.
+    Look,
+}
+
+/// A connection. If a transaction is left open, by an error or because its future was dropped, the connection is closed and not
+/// used again.
+pub(super) struct Session<'a> {
+    object: Option<Object>,
+    names: &'a Names,
+    open: bool,
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(object: Object, names: &'a Names) -> Self {
+        Self {
+            object: Some(object),
+            names,
+            open: false,
+        }
+    }
+
+    pub(super) fn names(&self) -> &'a Names {
+        self.names
+    }
+
+    fn client(&self) -> Result<&Client> {
+        self.object
+            .as_ref()
+            .map(|object| &***object)
+            .ok_or_else(error::closed)
+    }
+
+    /// Says that a transaction is open from now on. What follows is sent at once when it is first polled, so joining [`Self::begin`],
+    /// statements and [`Self::commit`], in this order, makes one round trip of them.
+    pub(super) const fn opens(&mut self) {
+        self.open = true;
+    }
+
+    /// Says that the transaction was committed.
+    pub(super) const fn closed(&mut self) {
+        self.open = false;
+    }
+
+    pub(super) async fn begin(&self, begin: Begin) -> Result<()> {
+        let statement = match begin {
+            Begin::Write => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {PLANNER} {WRITER}"),
+            Begin::Read => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {PLANNER}"),
+            Begin::Desk => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {WRITER}"),
+            Begin::Look => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(),
+        };
+        self.batch(&statement).await
+    }
+
+    pub(super) async fn commit(&self) -> Result<()> {
+        self.batch("COMMIT").await
+    }
+
+    /// Statements without parameters, as they are.
+    pub(super) async fn batch(&self, statements: &str) -> Result<()> {
+        self.client()?.batch_execute(statements).await.map_err(error::of)
+    }
+
+    /// A statement of ours, its names filled in.
+    pub(super) async fn query(&self, statement: &str, parameters: &[Parameter<'_>]) -> Result<Vec<Row>> {
+        let statement = self.names.fill(statement);
+        self.client()?
+            .query_typed(&statement, parameters)
+            .await
+            .map_err(error::of)
+    }
+
+    pub(super) async fn execute(&self, statement: &str, parameters: &[Parameter<'_>]) -> Result<u64> {
+        let statement = self.names.fill(statement);
+        self.client()?
+            .execute_typed(&statement, parameters)
+            .await
+            .map_err(error::of)
+    }
+
+    pub(super) async fn one(&self, statement: &str, parameters: &[Parameter<'_>]) -> Result<Row> {
+        let rows = self.query(statement, parameters).await?;
+        rows.into_iter().next().ok_or_else(error::no_row)
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        if let Some(object) = self.object.take().filter(|_| self.open) {
+            drop(Object::take(object));
+        }
+    }
+}

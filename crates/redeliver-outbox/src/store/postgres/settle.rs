@@ -1,0 +1,342 @@
+//! Writing what became of messages.
+
+use std::collections::BTreeMap;
+
+use futures_util::{
+    FutureExt as _,
+    future::{try_join, try_join_all},
+};
+use tokio_postgres::types::Type;
+
+use super::{
+    Inner, Result, Session,
+    row::{get, shard},
+    session::{Begin, Parameter},
+    value::{self, Time, wait_millis},
+};
+use crate::{
+    limits::error_text,
+    store::{AfterDeath, Settled, Settlement, Until, Verdict, WorkerId},
+};
+
+/// What the log says of an attempt that was counted before the send, until it is known how it ended.
+const INTERRUPTED: &str = "the attempt was begun and its end is not known";
+
+pub(super) async fn settle(inner: &Inner, worker: &WorkerId, settlements: &[Settlement]) -> Result<Settled> {
+    if settlements.is_empty() {
+        return Ok(Settled::default());
+    }
+    let mut session = inner.session().await?;
+    session.opens();
+    let shards: Vec<i16> = shards_of(settlements).map(value::shard).collect();
+    let fence: [Parameter<'_>; 2] = [(&shards, Type::INT2_ARRAY), (&worker.0, Type::TEXT)];
+    let (_, held) = try_join(
+        session.begin(Begin::Write),
+        session.query(include_str!("sql/fence.sql"), &fence),
+    )
+    .await?;
+    let held = held
+        .iter()
+        .map(|row| Ok((shard(row, 0)?, get::<i64>(row, 1)?)))
+        .collect::<Result<BTreeMap<u16, i64>>>()?;
+    let holds = |settlement: &Settlement| held.get(&settlement.lease.shard) == Some(&settlement.lease.epoch);
+    let mut stale: Vec<u16> = settlements
+        .iter()
+        .filter(|settlement| !holds(settlement))
+        .map(|settlement| settlement.lease.shard)
+        .collect();
+    stale.sort_unstable();
+    stale.dedup();
+    let batch = Batch::of(settlements.iter().filter(|settlement| holds(settlement)));
+    batch.write(&session, worker).await?;
+    session.closed();
+    Ok(Settled { stale })
+}
+
+fn shards_of(settlements: &[Settlement]) -> impl Iterator<Item = u16> {
+    let mut shards: Vec<u16> = settlements.iter().map(|of| of.lease.shard).collect();
+    shards.sort_unstable();
+    shards.dedup();
+    shards.into_iter()
+}
+
+#[derive(Default)]
+struct Keys {
+    shards: Vec<i16>,
+    numbers: Vec<i64>,
+    redrives: Vec<i32>,
+}
+
+impl Keys {
+    fn push(&mut self, settlement: &Settlement) {
+        self.shards.push(value::shard(settlement.lease.shard));
+        self.numbers.push(settlement.number);
+        self.redrives.push(value::attempt(settlement.redrives));
+    }
+
+    fn is_empty(&self) -> bool {
+        self.numbers.is_empty()
+    }
+}
+
+#[derive(Default)]
+struct Delivered {
+    keys: Keys,
+    attempts: Vec<i32>,
+    took: Vec<i64>,
+}
+
+#[derive(Default)]
+struct Retry {
+    keys: Keys,
+    attempts: Vec<i32>,
+    waits: Vec<i64>,
+    took: Vec<i64>,
+    classes: Vec<&'static str>,
+    errors: Vec<String>,
+}
+
+#[derive(Default)]
+struct Dead {
+    keys: Keys,
+    attempts: Vec<Option<i32>>,
+    took: Vec<Option<i64>>,
+    classes: Vec<Option<&'static str>>,
+    attempt_errors: Vec<Option<String>>,
+    reasons: Vec<&'static str>,
+    errors: Vec<String>,
+    gaps: Vec<bool>,
+    parks: Vec<bool>,
+}
+
+#[derive(Default)]
+struct Postponed {
+    keys: Keys,
+    at: Vec<Option<Time>>,
+    after: Vec<Option<i64>>,
+}
+
+#[derive(Default)]
+struct Counted {
+    keys: Keys,
+    attempts: Vec<i32>,
+}
+
+/// The settlements by what is to be written, as columns.
+#[derive(Default)]
+struct Batch {
+    delivered: Delivered,
+    retry: Retry,
+    dead: Dead,
+    postponed: Postponed,
+    counted: Counted,
+    /// Heads of parked lanes that have left.
+    resumed: Keys,
+}
+
+impl Batch {
+    fn of<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Self {
+        let mut sorted: Vec<&Settlement> = settlements.collect();
+        // Two settles that meet the same rows lock them in the same order.
+        sorted.sort_by_key(|settlement| (settlement.lease.shard, settlement.number));
+        let mut batch = Self::default();
+        for settlement in sorted {
+            batch.push(settlement);
+        }
+        batch
+    }
+
+    fn push(&mut self, settlement: &Settlement) {
+        match &settlement.verdict {
+            Verdict::Delivered(attempted) => {
+                self.delivered.keys.push(settlement);
+                self.delivered.attempts.push(value::attempt(attempted.attempt));
+                self.delivered.took.push(wait_millis(attempted.took));
+                if attempted.resumes_lane {
+                    self.resumed.push(settlement);
+                }
+            }
+            Verdict::Retry { attempted, wait } => {
+                self.retry.keys.push(settlement);
+                self.retry.attempts.push(value::attempt(attempted.attempt));
+                self.retry.waits.push(wait_millis(*wait));
+                self.retry.took.push(wait_millis(attempted.took));
+                self.retry.classes.push(attempted.class);
+                self.retry.errors.push(error_text(&attempted.error));
+            }
+            Verdict::Dead {
+                attempted,
+                reason,
+                error,
+                lane,
+            } => {
+                let dead = &mut self.dead;
+                dead.keys.push(settlement);
+                dead.reasons.push(reason.as_str());
+                dead.errors.push(error_text(error));
+                dead.gaps.push(*lane == AfterDeath::Gap);
+                dead.parks.push(*lane == AfterDeath::Park);
+                let attempt = attempted.as_ref();
+                dead.attempts.push(attempt.map(|of| value::attempt(of.attempt)));
+                dead.took.push(attempt.map(|of| wait_millis(of.took)));
+                dead.classes.push(attempt.map(|of| of.class));
+                dead.attempt_errors.push(attempt.map(|of| error_text(&of.error)));
+                // The lane goes on without this head, which it had stood still for before.
+                if *lane == AfterDeath::Gap {
+                    self.resumed.push(settlement);
+                }
+            }
+            Verdict::Postponed(until) => {
+                let (at, after) = match *until {
+                    Until::At(time) => (Some(Time(time)), None),
+                    Until::After(wait) => (None, Some(wait_millis(wait))),
+                };
+                self.postponed.keys.push(settlement);
+                self.postponed.at.push(at);
+                self.postponed.after.push(after);
+            }
+            Verdict::Counted { attempt } => {
+                self.counted.keys.push(settlement);
+                self.counted.attempts.push(value::attempt(*attempt));
+            }
+        }
+    }
+
+    /// All statements and the commit, sent one behind the other without waiting.
+    async fn write(&self, session: &Session<'_>, worker: &WorkerId) -> Result<()> {
+        // One after the other in this order, each only if there is something for it; the joined futures are first polled, and so sent,
+        // in the order of the list.
+        try_join_all([
+            self.counted.write(session, worker).boxed(),
+            self.postponed.write(session).boxed(),
+            self.retry.write(session, worker).boxed(),
+            self.dead.write(session, worker).boxed(),
+            self.delivered.write(session).boxed(),
+            resume(session, &self.resumed).boxed(),
+            session.commit().boxed(),
+        ])
+        .await?;
+        Ok(())
+    }
+}
+
+impl Delivered {
+    async fn write(&self, session: &Session<'_>) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let parameters: [Parameter<'_>; 5] = [
+            (&self.keys.shards, Type::INT2_ARRAY),
+            (&self.keys.numbers, Type::INT8_ARRAY),
+            (&self.attempts, Type::INT4_ARRAY),
+            (&self.took, Type::INT8_ARRAY),
+            (&self.keys.redrives, Type::INT4_ARRAY),
+        ];
+        session
+            .execute(include_str!("sql/settle_delivered.sql"), &parameters)
+            .await?;
+        Ok(())
+    }
+}
+
+impl Retry {
+    async fn write(&self, session: &Session<'_>, worker: &WorkerId) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let parameters: [Parameter<'_>; 9] = [
+            (&self.keys.shards, Type::INT2_ARRAY),
+            (&self.keys.numbers, Type::INT8_ARRAY),
+            (&self.attempts, Type::INT4_ARRAY),
+            (&self.waits, Type::INT8_ARRAY),
+            (&self.took, Type::INT8_ARRAY),
+            (&self.classes, Type::TEXT_ARRAY),
+            (&self.errors, Type::TEXT_ARRAY),
+            (&worker.0, Type::TEXT),
+            (&self.keys.redrives, Type::INT4_ARRAY),
+        ];
+        session
+            .execute(include_str!("sql/settle_retry.sql"), &parameters)
+            .await?;
+        Ok(())
+    }
+}
+
+impl Dead {
+    async fn write(&self, session: &Session<'_>, worker: &WorkerId) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let parameters: [Parameter<'_>; 12] = [
+            (&self.keys.shards, Type::INT2_ARRAY),
+            (&self.keys.numbers, Type::INT8_ARRAY),
+            (&self.attempts, Type::INT4_ARRAY),
+            (&self.took, Type::INT8_ARRAY),
+            (&self.classes, Type::TEXT_ARRAY),
+            (&self.attempt_errors, Type::TEXT_ARRAY),
+            (&self.reasons, Type::TEXT_ARRAY),
+            (&self.errors, Type::TEXT_ARRAY),
+            (&self.gaps, Type::BOOL_ARRAY),
+            (&self.parks, Type::BOOL_ARRAY),
+            (&worker.0, Type::TEXT),
+            (&self.keys.redrives, Type::INT4_ARRAY),
+        ];
+        session
+            .execute(include_str!("sql/settle_dead.sql"), &parameters)
+            .await?;
+        Ok(())
+    }
+}
+
+impl Postponed {
+    async fn write(&self, session: &Session<'_>) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let parameters: [Parameter<'_>; 5] = [
+            (&self.keys.shards, Type::INT2_ARRAY),
+            (&self.keys.numbers, Type::INT8_ARRAY),
+            (&self.at, Type::TIMESTAMPTZ_ARRAY),
+            (&self.after, Type::INT8_ARRAY),
+            (&self.keys.redrives, Type::INT4_ARRAY),
+        ];
+        session
+            .execute(include_str!("sql/settle_postponed.sql"), &parameters)
+            .await?;
+        Ok(())
+    }
+}
+
+impl Counted {
+    async fn write(&self, session: &Session<'_>, worker: &WorkerId) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let parameters: [Parameter<'_>; 6] = [
+            (&self.keys.shards, Type::INT2_ARRAY),
+            (&self.keys.numbers, Type::INT8_ARRAY),
+            (&self.attempts, Type::INT4_ARRAY),
+            (&worker.0, Type::TEXT),
+            (&INTERRUPTED, Type::TEXT),
+            (&self.keys.redrives, Type::INT4_ARRAY),
+        ];
+        session
+            .execute(include_str!("sql/settle_counted.sql"), &parameters)
+            .await?;
+        Ok(())
+    }
+}
+
+async fn resume(session: &Session<'_>, heads: &Keys) -> Result<()> {
+    if heads.is_empty() {
+        return Ok(());
+    }
+    let parameters: [Parameter<'_>; 2] = [
+        (&heads.shards, Type::INT2_ARRAY),
+        (&heads.numbers, Type::INT8_ARRAY),
+    ];
+    session
+        .execute(include_str!("sql/resume_lane.sql"), &parameters)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,1 @@
+SELECT attempts, count(*) FROM redeliver_outbox GROUP BY attempts

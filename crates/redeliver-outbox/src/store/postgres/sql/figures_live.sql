@@ -1,0 +1,27 @@
+WITH blocked AS MATERIALIZED (
+    SELECT destination, lane, min(number) AS head
+      FROM redeliver_outbox
+     WHERE next_attempt_at > now() AND lane IS NOT NULL
+     GROUP BY destination, lane
+),
+live AS (
+    SELECT message.destination,
+           COALESCE(message.next_attempt_at, GREATEST(message.not_before, message.created_at)) AS due_at,
+           CASE WHEN parked.head IS NOT NULL THEN 'parked'
+                WHEN COALESCE(message.next_attempt_at, message.not_before) > now() THEN 'waiting'
+                WHEN blocked.head < message.number THEN 'waiting'
+                ELSE 'due'
+           END AS held
+      FROM redeliver_outbox AS message
+      LEFT JOIN redeliver_lanes AS parked
+        ON parked.shard = message.shard AND parked.destination = message.destination AND parked.lane = message.lane
+       AND parked.resumed_at IS NULL AND parked.head <> message.number
+      LEFT JOIN blocked ON blocked.destination = message.destination AND blocked.lane = message.lane
+)
+SELECT destination,
+       count(*) FILTER (WHERE held = 'due'),
+       count(*) FILTER (WHERE held = 'waiting'),
+       count(*) FILTER (WHERE held = 'parked'),
+       min(due_at) FILTER (WHERE held = 'due')
+  FROM live
+ GROUP BY destination

@@ -1,0 +1,1 @@
+DELETE FROM redeliver_migrations WHERE version = $1

@@ -1,0 +1,1 @@
+DELETE FROM redeliver_workers WHERE worker = $1

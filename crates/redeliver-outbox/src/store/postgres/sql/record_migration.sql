@@ -1,0 +1,1 @@
+INSERT INTO redeliver_migrations (version, name) VALUES ($1, $2)

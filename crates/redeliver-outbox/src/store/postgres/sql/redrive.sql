@@ -1,0 +1,17 @@
+WITH gone AS (
+    DELETE FROM redeliver_dead WHERE number = ANY ($1::bigint[]) RETURNING *
+),
+back AS (
+    INSERT INTO redeliver_outbox (number, salt, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+                                  not_before, expires_at, created_at, attempts, redrives, next_attempt_at, last_attempt_at, last_error)
+    SELECT number, salt, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+           -- Put back for nothing, if the time that it expired at came with it.
+           not_before, CASE WHEN expires_at > clock_timestamp() THEN expires_at END, created_at,
+           0, redrives + 1, clock_timestamp(), last_attempt_at, last_error
+      FROM gone
+),
+noted AS (
+    INSERT INTO redeliver_audit (at, who, action, message_number, message_salt, why)
+    SELECT clock_timestamp(), $2, 'redrive', number, salt, $3 FROM gone ORDER BY number
+)
+SELECT number, salt FROM gone ORDER BY number

@@ -1,0 +1,11 @@
+WITH counted AS (
+    UPDATE redeliver_outbox o
+       SET attempts = settled.attempt, last_attempt_at = clock_timestamp()
+      FROM unnest($1::smallint[], $2::bigint[], $3::integer[], $6::integer[]) AS settled (shard, number, attempt, redrives)
+     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives
+       AND o.attempts IN (settled.attempt, settled.attempt - 1)
+    RETURNING o.number, o.redrives, settled.attempt
+)
+INSERT INTO redeliver_attempts (number, redrive, attempt, at, took_ms, class, error, worker)
+SELECT number, redrives, attempt, clock_timestamp(), NULL, 'interrupted', $5, $4 FROM counted
+    ON CONFLICT (number, redrive, attempt) DO NOTHING

@@ -1,0 +1,34 @@
+WITH gone AS (
+    DELETE FROM redeliver_outbox o
+     USING unnest($1::smallint[], $2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
+                  $9::boolean[], $10::boolean[], $12::integer[])
+           AS settled (shard, number, attempt, took_ms, class, attempt_error, reason, error, gap, park, redrives)
+     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives
+       AND (settled.attempt IS NULL OR o.attempts IN (settled.attempt, settled.attempt - 1))
+       -- A number that was given twice, by a restored sequence perhaps, must not stop everything else that is settled here.
+       AND NOT EXISTS (SELECT FROM redeliver_dead d WHERE d.number = o.number)
+    RETURNING o.*, settled.attempt, settled.took_ms, settled.class, settled.attempt_error, settled.reason, settled.error, settled.gap,
+              settled.park
+),
+attempted AS (
+    INSERT INTO redeliver_attempts (number, redrive, attempt, at, took_ms, class, error, worker)
+    SELECT number, redrives, attempt, clock_timestamp(), took_ms, class, attempt_error, $11 FROM gone WHERE attempt IS NOT NULL
+        ON CONFLICT (number, redrive, attempt) DO UPDATE
+       SET at = excluded.at, took_ms = excluded.took_ms, class = excluded.class, error = excluded.error, worker = excluded.worker
+),
+parked AS (
+    INSERT INTO redeliver_lanes (shard, destination, lane, head, parked_at)
+    SELECT DISTINCT ON (shard, destination, lane) shard, destination, lane, number, clock_timestamp()
+      FROM gone
+     WHERE park AND lane IS NOT NULL
+     ORDER BY shard, destination, lane, number
+        ON CONFLICT (shard, destination, lane) DO UPDATE
+       SET head = excluded.head, parked_at = excluded.parked_at, resumed_at = NULL
+)
+INSERT INTO redeliver_dead (number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+                            not_before, expires_at, created_at, attempts, redrives, last_attempt_at, last_error, reason, gap,
+                            dead_lettered_at)
+SELECT number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+       not_before, expires_at, created_at, COALESCE(attempt, attempts), redrives,
+       CASE WHEN attempt IS NULL THEN last_attempt_at ELSE clock_timestamp() END, error, reason, gap, clock_timestamp()
+  FROM gone

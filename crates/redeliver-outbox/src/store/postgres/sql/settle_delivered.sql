@@ -1,0 +1,21 @@
+WITH gone AS (
+    DELETE FROM redeliver_outbox o
+     USING unnest($1::smallint[], $2::bigint[], $3::integer[], $4::bigint[], $5::integer[])
+           AS settled (shard, number, attempt, took_ms, redrives)
+     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives
+       AND o.attempts IN (settled.attempt, settled.attempt - 1)
+    RETURNING o.number, o.salt, o.shard, o.destination, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
+              o.created_at, o.attempts, o.redrives, o.last_error, settled.attempt, settled.took_ms
+),
+-- Only an attempt that was counted before the send has left a line in the log.
+arrived_after_all AS (
+    DELETE FROM redeliver_attempts a
+     USING (SELECT number, redrives, attempt FROM gone WHERE attempts = attempt) AS counted
+     WHERE a.number = counted.number AND a.redrive = counted.redrives AND a.attempt = counted.attempt AND a.class = 'interrupted'
+)
+INSERT INTO redeliver_sent (number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+                            created_at, attempts, redrives, last_error, sent_at, took_ms)
+SELECT number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+       created_at, attempt, redrives, last_error, clock_timestamp(), took_ms
+  FROM gone
+    ON CONFLICT (number) DO NOTHING

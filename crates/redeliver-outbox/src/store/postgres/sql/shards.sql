@@ -1,0 +1,3 @@
+SELECT now(), count(*), count(*) - count(w.worker)
+  FROM redeliver_shards s
+  LEFT JOIN redeliver_workers w ON w.worker = s.owner AND w.lease_until > now()

@@ -1,0 +1,1 @@
+SELECT COALESCE(max(version), 0) FROM redeliver_migrations

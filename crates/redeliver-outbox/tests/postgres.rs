@@ -1,0 +1,26 @@
+//! The PostgreSQL store against a real server.
+#![cfg(feature = "postgres")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on has failed"
+)]
+
+#[path = "postgres/database.rs"]
+mod database;
+#[path = "postgres/desk.rs"]
+mod desk;
+#[path = "postgres/fence.rs"]
+mod fence;
+#[path = "postgres/lease.rs"]
+mod lease;
+#[path = "postgres/lost.rs"]
+mod lost;
+#[path = "postgres/pooler.rs"]
+mod pooler;
+#[path = "postgres/reader.rs"]
+mod reader;
+#[path = "postgres/schema.rs"]
+mod schema;
+#[path = "postgres/settle.rs"]
+mod settle;

@@ -1,0 +1,170 @@
+use std::time::Duration;
+
+use redeliver_outbox::store::{Beat, Lease, Left, Settlement, Store as _, Until, Verdict};
+
+use crate::database::{Database, beat, insert, numbers, owner, read, scalar, worker};
+
+const LONG: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+async fn shards_are_claimed_once_and_by_the_living() {
+    let (_database, store) = Database::migrated(8).await;
+    beat(&store, "a", LONG).await;
+    beat(&store, "b", LONG).await;
+    assert_eq!(store.claim(&worker("a"), 5, 10).await.unwrap().len(), 5);
+    assert_eq!(store.claim(&worker("b"), 5, 10).await.unwrap().len(), 3);
+    assert!(store.claim(&worker("a"), 5, 10).await.unwrap().is_empty());
+    let membership = store
+        .beat(&Beat {
+            worker: worker("a"),
+            lease: LONG,
+            in_flight: 3,
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        (membership.workers, membership.shards, membership.claimable),
+        (2, 8, 0)
+    );
+    assert_eq!(membership.owned.len(), 5);
+    assert!(membership.owned.iter().all(|lease| lease.epoch == 1));
+    let expiry = membership.next_expiry.unwrap();
+    assert!(expiry <= LONG && expiry > LONG / 2, "{expiry:?}");
+
+    store.leave(&worker("b")).await.unwrap();
+    let membership = store
+        .beat(&Beat {
+            worker: worker("a"),
+            lease: LONG,
+            in_flight: 0,
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        (membership.workers, membership.claimable, membership.next_expiry),
+        (1, 3, None)
+    );
+    let taken = store.claim(&worker("a"), 9, 10).await.unwrap();
+    assert_eq!(taken.len(), 3);
+    assert!(
+        taken
+            .iter()
+            .all(|claimed| claimed.left == Left::Crashed { window: 10 }),
+        "b left without a word"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_who_claim_at_once_get_different_shards() {
+    let (database, store) = Database::migrated(64).await;
+    let names: Vec<String> = (0..8).map(|worker| format!("w{worker}")).collect();
+    for name in &names {
+        beat(&store, name, LONG).await;
+    }
+    let claims = names.iter().map(|name| {
+        let store = database.store();
+        let name = worker(name);
+        async move { store.claim(&name, 64, 1).await.unwrap() }
+    });
+    let mut all: Vec<u16> = futures_util::future::join_all(claims)
+        .await
+        .into_iter()
+        .flatten()
+        .map(|claimed| claimed.lease.shard)
+        .collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..64).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_clean_end_is_told_from_a_crash() {
+    let (_database, store) = Database::migrated(2).await;
+    let claimed = owner(&store, "a").await;
+    assert!(
+        claimed
+            .iter()
+            .all(|claimed| claimed.left == Left::Clean && claimed.lease.epoch == 1)
+    );
+    let stale = Lease {
+        epoch: 0,
+        ..claimed[1].lease
+    };
+    store
+        .release(&worker("a"), &[claimed[0].lease, stale], true)
+        .await
+        .unwrap();
+    store
+        .release(&worker("b"), &[claimed[1].lease], true)
+        .await
+        .unwrap();
+    let taken = owner(&store, "b").await;
+    assert_eq!(
+        taken.len(),
+        1,
+        "only what its owner released in its own epoch is free"
+    );
+    assert_eq!((taken[0].lease.shard, taken[0].left), (0, Left::Clean));
+    store
+        .release(&worker("a"), &[claimed[1].lease], false)
+        .await
+        .unwrap();
+    assert_eq!(owner(&store, "b").await[0].left, Left::Crashed { window: 100 });
+}
+
+#[tokio::test]
+async fn a_new_owner_is_told_what_waits() {
+    let (database, store) = Database::migrated(1).await;
+    let client = database.client().await;
+    let first = insert(&client, Some("k"), "{}").await;
+    let unkeyed = insert(&client, None, "{}").await;
+    let last = insert(&client, Some("k"), "{}").await;
+    beat(&store, "a", Duration::ZERO).await;
+    let claimed = store.claim(&worker("a"), 1, 1).await.unwrap();
+    assert_eq!(claimed[0].highest, last);
+    assert!(claimed[0].scheduled.is_empty());
+    let postponed = |number| Settlement {
+        lease: claimed[0].lease,
+        number,
+        redrives: 0,
+        verdict: Verdict::Postponed(Until::After(LONG)),
+    };
+    store
+        .settle(&worker("a"), &[postponed(first), postponed(unkeyed)])
+        .await
+        .unwrap();
+    client
+        .batch_execute(&format!(
+            "INSERT INTO redeliver_lanes (shard, destination, lane, head, parked_at, resumed_at)
+             VALUES (0, 'd', 'p', 1, now(), NULL), (0, 'd', 'r', {last}, now(), now())"
+        ))
+        .await
+        .unwrap();
+    let taken = owner(&store, "b").await;
+    assert_eq!(
+        taken[0].scheduled.iter().map(|of| of.number).collect::<Vec<_>>(),
+        [first]
+    );
+    assert_eq!(taken[0].parked.len(), 1);
+    assert_eq!(
+        (taken[0].parked[0].lane.key.as_str(), taken[0].parked[0].head),
+        ("p", 1)
+    );
+    let mut reader = store.reader();
+    reader.own(taken[0].lease);
+    let found = read(&mut reader).await;
+    assert_eq!(numbers(&found.fresh), [last]);
+    assert!(
+        found.resumed.is_empty(),
+        "a lane that was set free before is no news"
+    );
+    assert_eq!(
+        scalar(&client, "SELECT string_agg(lane, ',') FROM redeliver_lanes").await,
+        "p"
+    );
+    client
+        .batch_execute("UPDATE redeliver_lanes SET resumed_at = now()")
+        .await
+        .unwrap();
+    assert_eq!(read(&mut reader).await.resumed[0].1.key, "p");
+    assert!(read(&mut reader).await.resumed.is_empty(), "told once");
+}
