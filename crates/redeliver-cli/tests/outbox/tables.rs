@@ -57,6 +57,14 @@ fn statements_are_printed_without_making_anything() {
             .out
             .contains("CREATE TABLE shop_outbox")
     );
+    folder.run(&["send", "--to", "log", "--payload", "1"]).done();
+    let served = folder.serve();
+    assert_eq!(served.out.lines().count(), 1, "{served:?}");
+    assert!(
+        served.err.contains("redeliver.toml names no destination"),
+        "{}",
+        served.err
+    );
 }
 
 #[test]

@@ -56,15 +56,18 @@ async fn look(outbox: &Outbox, findings: &mut Vec<Finding>) -> anyhow::Result<()
 
 fn configuration(settings: &Settings) -> Finding {
     let names: Vec<&str> = settings.routes.iter().map(|(name, _)| name).collect();
-    let (grade, what, next) = match (&settings.file, names.is_empty()) {
+    let (grade, what, next) = match (&settings.file, settings.only_built_in) {
         (None, _) => (
             Grade::Advice,
             format!("there is no configuration, and so no destination but {BUILT_IN}"),
             "write a redeliver.toml with a table [destinations.NAME] for each",
         ),
         (Some(file), true) => (
-            Grade::Problem,
-            format!("{} names no destination", file.display()),
+            Grade::Advice,
+            format!(
+                "{} names no destination, and so there is none but {BUILT_IN}",
+                file.display()
+            ),
             "add a table [destinations.NAME] for each",
         ),
         (Some(file), false) => (

@@ -27,7 +27,7 @@ pub(crate) struct MigrateArgs {
     /// The version to go to [default: the newest, or with --down 0, which removes the tables and all that is in them]
     #[arg(long, value_name = "N")]
     to: Option<u32>,
-    /// How many shards, when the tables are made; not changed after [default: 64, on SQLite 1]
+    /// How many shards, when the tables are made; not changed after [default: what suits the database, on SQLite 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     shards: Option<u16>,
     /// Do not ask before messages are lost

@@ -14,7 +14,7 @@ use crate::exit::BadInput;
 
 /// The configuration that is read where it stands, if it does.
 const FILE: &str = "redeliver.toml";
-/// The destination that is there without any configuration.
+/// The destination that is there where none is configured.
 pub(super) const BUILT_IN: &str = "log";
 
 /// All that a command of the outbox goes by.
@@ -28,6 +28,8 @@ pub(super) struct Settings {
     pub(super) relay: RelaySettings,
     pub(super) retention: Retention,
     pub(super) routes: Routes,
+    /// Whether there is no destination but the built-in one.
+    pub(super) only_built_in: bool,
 }
 
 impl Settings {
@@ -40,9 +42,10 @@ impl Settings {
             None => Config::parse("", Path::new(FILE), &|_| None),
         };
         let config = config.map_err(|error| BadInput(error.to_string()))?;
-        let routes = match file {
-            Some(_) => config.destinations,
-            None => Routes::new().with(BUILT_IN, Route::to(Log)),
+        let only_built_in = config.destinations.iter().next().is_none();
+        let routes = match only_built_in {
+            true => Routes::new().with(BUILT_IN, Route::to(Log)),
+            false => config.destinations,
         };
         let database = database.map(ToOwned::to_owned).or(config.database);
         Ok(Self {
@@ -52,6 +55,7 @@ impl Settings {
             relay: config.relay,
             retention: config.retention,
             routes,
+            only_built_in,
         })
     }
 

@@ -139,27 +139,28 @@ async fn until(
 fn greet(telling: Telling, settings: &Settings) {
     let names: Vec<&str> = settings.routes.iter().map(|(name, _)| name).collect();
     let address = address::shown(&settings.database);
-    let from = settings
-        .file
-        .as_ref()
-        .map_or("no configuration".to_owned(), |file| file.display().to_string());
-    let words = match &settings.file {
-        None => format!(
-            "relay for {address}, without a configuration: messages to {BUILT_IN:?} are shown here, those to any other destination \
-             are quarantined as unknown_destination"
-        ),
-        Some(_) if names.is_empty() => format!(
-            "relay for {address}; {from} names no destination, so every message is quarantined as unknown_destination"
-        ),
-        Some(_) => format!(
-            "relay for {address}; destinations from {from}: {}",
+    let file = settings.file.as_ref().map(|file| file.display().to_string());
+    let words = match (&file, settings.only_built_in) {
+        (Some(file), false) => format!(
+            "relay for {address}; destinations from {file}: {}",
             names.join(", ")
         ),
+        _ => {
+            let why = file
+                .as_ref()
+                .map_or("without a configuration".to_owned(), |file| {
+                    format!("{file} names no destination")
+                });
+            format!(
+                "relay for {address}, {why}: messages to {BUILT_IN:?} are shown here, those to any other destination are quarantined \
+                 as unknown_destination"
+            )
+        }
     };
     let figures = json!({
         "event": "started",
         "database": address,
-        "config": settings.file.as_ref().map(|file| file.display().to_string()),
+        "config": file,
         "destinations": names,
     });
     telling.note(&words, &figures);
