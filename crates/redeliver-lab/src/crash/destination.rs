@@ -105,7 +105,7 @@ async fn receive(request: Request<Incoming>, conduct: &Conduct) -> io::Result<Re
         .to_vec();
     let ticket = header(TICKET).parse().unwrap_or(0);
     let (answer, wait) = conduct.decide(conduct.record.fate(ticket));
-    let noted = conduct.record.arrived(Arrival {
+    let arrival = Arrival {
         at: 0,
         answered_at: 0,
         ticket,
@@ -119,7 +119,8 @@ async fn receive(request: Request<Incoming>, conduct: &Conduct) -> io::Result<Re
         } else {
             answer
         },
-    });
+    };
+    let noted = conduct.record.arrived(arrival, wait.min(TIMEOUT));
     clock::sleep(wait).await;
     conduct.record.answered(noted, answer);
     let status = match answer {

@@ -67,7 +67,7 @@ impl Shop {
                     }
                 },
             };
-            if self.transact(&mut open, &mut rng).await != Ended::Unknown {
+            if self.transact(&mut open, &mut rng).await {
                 connection = Some(open);
             }
         }
@@ -79,7 +79,8 @@ impl Shop {
         database.connect().await.ok()
     }
 
-    async fn transact(&self, connection: &mut Connection, rng: &mut Rng) -> Ended {
+    /// Says whether the connection can be used again.
+    async fn transact(&self, connection: &mut Connection, rng: &mut Rng) -> bool {
         let key = rng.bool().then(|| rng.usize(..KEYS));
         let _turn = match key {
             Some(key) => Some(self.keys[key].lock().await),
@@ -100,8 +101,8 @@ impl Shop {
             record: &self.record,
         };
         let ended = connection.carry_out(&transaction).await;
-        self.record.ended(&tickets, ended);
-        ended
+        self.record.ended(&tickets, ended.unwrap_or(Ended::RolledBack));
+        ended.is_some_and(|ended| ended != Ended::Unknown)
     }
 }
 

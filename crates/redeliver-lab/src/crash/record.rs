@@ -23,6 +23,12 @@ pub(super) enum Ended {
     Unknown,
 }
 
+impl Ended {
+    pub(super) const fn of_commit(answered: bool) -> Self {
+        if answered { Self::Committed } else { Self::Unknown }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Record {
     origin: Moment,
@@ -111,11 +117,11 @@ impl Record {
         }
     }
 
-    /// Notes a request, and says where, so that its answer can be noted too.
-    pub(super) fn arrived(&self, mut arrival: Arrival) -> usize {
+    /// Notes a request, and says where, so that its answer can be noted too. Unless one is, its relay hears the end of it after `wait`.
+    pub(super) fn arrived(&self, mut arrival: Arrival, wait: Duration) -> usize {
         let mut state = self.state();
         arrival.at = self.now();
-        arrival.answered_at = arrival.at;
+        arrival.answered_at = arrival.at.saturating_add(micros(wait));
         let shard = state
             .history
             .messages

@@ -36,8 +36,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Arena {
     pub(super) async fn apply(&mut self, torment: Torment) -> Result<()> {
-        // A random moment of its work.
-        let wait = self.rng.u64(100..600);
+        // A random moment of its work: often still in what the one before left, sometimes long after.
+        let wait = match self.rng.u32(0..3) {
+            0 => self.rng.u64(600..1500),
+            _ => self.rng.u64(50..600),
+        };
         clock::sleep(Duration::from_millis(wait)).await;
         match torment {
             Torment::Kill => self.kill().await,

@@ -85,21 +85,15 @@ pub(super) async fn make_orders(connection: &mut Conn) -> Result<()> {
         .during("make the application's table")
 }
 
-pub(super) async fn carry_out(connection: &mut Conn, transaction: &Transaction<'_>) -> Ended {
-    if inserted(connection, transaction).await.is_err() {
-        // If this does not reach the server, the end of the connection does the same.
-        drop(connection.query_drop("ROLLBACK").await);
-        return Ended::RolledBack;
-    }
+pub(super) async fn carry_out(connection: &mut Conn, transaction: &Transaction<'_>) -> Option<Ended> {
+    inserted(connection, transaction).await.ok()?;
     clock::sleep(transaction.held).await;
     if !transaction.commit {
+        // If this does not reach the server, the end of the connection does the same.
         drop(connection.query_drop("ROLLBACK").await);
-        return Ended::RolledBack;
+        return Some(Ended::RolledBack);
     }
-    match connection.query_drop("COMMIT").await {
-        Ok(()) => Ended::Committed,
-        Err(_) => Ended::Unknown,
-    }
+    Some(Ended::of_commit(connection.query_drop("COMMIT").await.is_ok()))
 }
 
 async fn inserted(connection: &mut Conn, transaction: &Transaction<'_>) -> std::result::Result<(), Error> {

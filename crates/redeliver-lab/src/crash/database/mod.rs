@@ -144,7 +144,8 @@ impl Connection {
         }
     }
 
-    pub(super) async fn carry_out(&mut self, transaction: &Transaction<'_>) -> Ended {
+    /// Returns nothing if the transaction failed before its commit was asked for.
+    pub(super) async fn carry_out(&mut self, transaction: &Transaction<'_>) -> Option<Ended> {
         match self {
             Self::Sqlite(connection) => sqlite::carry_out(connection, transaction),
             Self::Postgres(client) => postgres::carry_out(client, transaction).await,

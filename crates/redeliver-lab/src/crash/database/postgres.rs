@@ -90,20 +90,15 @@ pub(super) async fn make_orders(client: &Client) -> Result<()> {
         .during("make the application's table")
 }
 
-pub(super) async fn carry_out(client: &mut Client, transaction: &Transaction<'_>) -> Ended {
-    let Ok(open) = inserted(client, transaction).await else {
-        return Ended::RolledBack;
-    };
+pub(super) async fn carry_out(client: &mut Client, transaction: &Transaction<'_>) -> Option<Ended> {
+    let open = inserted(client, transaction).await.ok()?;
     clock::sleep(transaction.held).await;
     if !transaction.commit {
         // If this does not reach the server, the end of the connection does the same.
         drop(open.rollback().await);
-        return Ended::RolledBack;
+        return Some(Ended::RolledBack);
     }
-    match open.commit().await {
-        Ok(()) => Ended::Committed,
-        Err(_) => Ended::Unknown,
-    }
+    Some(Ended::of_commit(open.commit().await.is_ok()))
 }
 
 async fn inserted<'a>(

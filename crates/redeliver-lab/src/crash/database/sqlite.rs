@@ -28,19 +28,14 @@ pub(super) fn make_orders(connection: &Connection) -> Result<()> {
         .during("make the application's table")
 }
 
-pub(super) fn carry_out(connection: &mut Connection, transaction: &Transaction<'_>) -> Ended {
+pub(super) fn carry_out(connection: &mut Connection, transaction: &Transaction<'_>) -> Option<Ended> {
     tokio::task::block_in_place(|| {
-        let Ok(open) = inserted(connection, transaction) else {
-            return Ended::RolledBack;
-        };
+        let open = inserted(connection, transaction).ok()?;
         clock::block(transaction.held.min(LONGEST_HELD));
         if !transaction.commit {
-            return Ended::RolledBack;
+            return Some(Ended::RolledBack);
         }
-        match open.commit() {
-            Ok(()) => Ended::Committed,
-            Err(_) => Ended::Unknown,
-        }
+        Some(Ended::of_commit(open.commit().is_ok()))
     })
 }
 
