@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 
+pub use crate::enqueue::Enqueued;
 use crate::{
     DeadReason, MessageId, NewMessage, Payload, Timestamp,
     state::Status,
@@ -186,15 +187,6 @@ pub struct Edit {
     pub headers: Option<String>,
     /// The new destination.
     pub destination: Option<String>,
-}
-
-/// What enqueueing did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Enqueued {
-    /// It is in the outbox.
-    New(MessageId),
-    /// A message with this de-duplication key was there before; nothing was inserted.
-    Duplicate(MessageId),
 }
 
 /// The figures of the whole outbox.

@@ -14,6 +14,20 @@ pub const DEDUPLICATION_KEY_LIMIT: usize = 500;
 pub const PAYLOAD_LIMIT: usize = 1 << 20;
 /// The largest set of headers, as JSON, in bytes.
 pub const HEADERS_LIMIT: usize = 16 << 10;
+/// The longest content type and the longest traceparent, in bytes.
+pub const HEADER_COLUMN_LIMIT: usize = 200;
+/// The longest delay, and the longest time to live.
+pub const LONGEST_DELAY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+/// The last millisecond that every database can hold: the end of the year 9999.
+pub const LATEST_MILLIS: i64 = 253_402_300_799_999;
+/// The most messages that are inserted in one statement.
+pub const ENQUEUE_BATCH: usize = 500;
+/// The most bytes that are inserted in one statement, unless one message is larger: a quarter of the smallest usual packet of MariaDB.
+pub const ENQUEUE_BATCH_BYTES: usize = 4 << 20;
+/// The longest name of a consumer, in bytes.
+pub const CONSUMER_LIMIT: usize = 200;
+/// The longest message id that an inbox takes, in bytes: other senders have other ids than ours.
+pub const INBOX_ID_LIMIT: usize = 100;
 /// How long a silent worker keeps its shards.
 pub const LEASE: Duration = Duration::from_secs(10);
 /// The most messages that a relay holds, being sent or about to be.

@@ -3,7 +3,7 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, claim, edit, failure::Outcome, fault, lane, lease, migrate, model, order, page,
+    Factory, Failure, claim, edit, failure::Outcome, fault, guard, lane, lease, migrate, model, order, page,
     payload, query, read, redrive, retain, settle, status, write,
 };
 
@@ -195,10 +195,12 @@ macro_rules! __conformance_catalogue {
                 s077_a_message_dies_without_an_attempt
                 s082_a_named_time_is_kept_exactly
                 s083_verdicts_of_all_kinds_in_one_batch
+            }
+            guard {
                 s084_a_settle_of_nothing_and_of_nobody
                 s085_an_epoch_that_never_was_is_stale
                 s086_an_attempt_out_of_turn_changes_nothing
-                s087_settles_at_the_same_time_all_succeed
+                s087_settles_at_the_same_time_all_succeed_in_the_end
                 s088_a_verdict_on_a_former_life_says_nothing_of_this_one
             }
             redrive {

@@ -23,6 +23,7 @@ mod claim;
 mod edit;
 mod failure;
 mod fault;
+mod guard;
 mod lane;
 mod lease;
 mod migrate;

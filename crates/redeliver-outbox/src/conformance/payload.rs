@@ -172,7 +172,7 @@ pub(super) async fn s018_the_longest_names(factory: &dyn Factory) -> Outcome {
     let id = subject.enqueue_one(message()).await?;
     same!(
         subject.desk.enqueue(&[message()]).await?,
-        [Enqueued::Duplicate(id)],
+        [Enqueued::Duplicate(Some(id))],
         "the second time"
     );
     let worker = subject.worker("w").await?;

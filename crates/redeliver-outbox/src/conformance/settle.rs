@@ -11,10 +11,10 @@ use crate::{
     DeadReason, MessageId, Timestamp,
     desk::{Detail, Filter, Page},
     state::Status,
-    store::{AfterDeath, Lease, Settlement, Until, Verdict},
+    store::{AfterDeath, Until, Verdict},
 };
 
-async fn one(factory: &dyn Factory) -> Outcome<(Subject, Worker, MessageId)> {
+pub(super) async fn one(factory: &dyn Factory) -> Outcome<(Subject, Worker, MessageId)> {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     let id = subject.enqueue_some(1).await?[0];
@@ -280,115 +280,4 @@ pub(super) async fn s083_verdicts_of_all_kinds_in_one_batch(factory: &dyn Factor
         same!(record.status, verdict(index).1, "the status of message {index}");
     }
     Ok(())
-}
-
-pub(super) async fn s084_a_settle_of_nothing_and_of_nobody(factory: &dyn Factory) -> Outcome {
-    let (subject, worker, id) = one(factory).await?;
-    none!(
-        subject.store.settle(&worker.id, &[]).await?.stale,
-        "stale shards of no settlements"
-    );
-    let nobody = [Settlement {
-        number: id.number() + 1000,
-        ..worker.settlement(&subject.record(id).await?, delivered(1))?
-    }];
-    none!(
-        subject.store.settle(&worker.id, &nobody).await?.stale,
-        "stale shards of a message that is gone"
-    );
-    same!(subject.desk.count(&Filter::default()).await?, 1, "messages");
-    Ok(())
-}
-
-pub(super) async fn s085_an_epoch_that_never_was_is_stale(factory: &dyn Factory) -> Outcome {
-    let (subject, worker, id) = one(factory).await?;
-    let shard = subject.record(id).await?.shard;
-    for lease in [
-        Lease {
-            shard,
-            epoch: worker.lease(shard)?.epoch + 1,
-        },
-        Lease { shard: 999, epoch: 1 },
-    ] {
-        let settlement = [Settlement {
-            lease,
-            ..worker.settlement(&subject.record(id).await?, delivered(1))?
-        }];
-        let settled = subject.store.settle(&worker.id, &settlement).await?;
-        same!(settled.stale, [lease.shard], "stale shards of {lease:?}");
-        same!(
-            subject.status(id).await?,
-            Status::Processing,
-            "the status after {lease:?}"
-        );
-    }
-    Ok(())
-}
-
-pub(super) async fn s086_an_attempt_out_of_turn_changes_nothing(factory: &dyn Factory) -> Outcome {
-    let (subject, worker, id) = one(factory).await?;
-    subject.settle_one(&worker, id, retry(1, HOUR)).await?;
-    subject.settle_one(&worker, id, retry(2, HOUR)).await?;
-    let before = subject.detail(id).await?;
-    for verdict in [
-        delivered(1),
-        delivered(4),
-        retry(1, HOUR),
-        retry(5, HOUR),
-        Verdict::Counted { attempt: 1 },
-        Verdict::Counted { attempt: 9 },
-        bury(),
-    ] {
-        subject.settle_one(&worker, id, verdict.clone()).await?;
-        same!(subject.detail(id).await?, before, "the message after {verdict:?}");
-    }
-    Ok(())
-}
-
-pub(super) async fn s087_settles_at_the_same_time_all_succeed(factory: &dyn Factory) -> Outcome {
-    let subject = Subject::fresh(factory, 4).await?;
-    let worker = subject.worker("w").await?;
-    let enqueued = subject.enqueue_some(80).await?;
-    let batches = enqueued.chunks(10).map(|batch| {
-        let verdicts: Vec<_> = batch.iter().map(|id| (*id, delivered(1))).collect();
-        let (subject, worker) = (&subject, &worker);
-        async move { subject.settle(worker, &verdicts).await }
-    });
-    for settled in futures_util::future::join_all(batches).await {
-        none!(settled?.stale, "stale shards");
-    }
-    let sent = Filter {
-        statuses: vec![Status::Sent],
-        ..Filter::default()
-    };
-    same!(subject.desk.count(&sent).await?, 80, "messages sent");
-    Ok(())
-}
-
-pub(super) async fn s088_a_verdict_on_a_former_life_says_nothing_of_this_one(
-    factory: &dyn Factory,
-) -> Outcome {
-    let (subject, worker, id) = one(factory).await?;
-    let first_life = subject.record(id).await?;
-    subject.settle_one(&worker, id, bury()).await?;
-    subject.redrive(&only(id)).await?;
-    let before = subject.detail(id).await?;
-    for verdict in [
-        delivered(1),
-        retry(1, HOUR),
-        bury(),
-        dead(None, DeadReason::Expired, AfterDeath::None),
-        Verdict::Counted { attempt: 1 },
-        Verdict::Postponed(Until::After(HOUR)),
-    ] {
-        let late = worker.settlement(&first_life, verdict.clone())?;
-        let settled = subject.store.settle(&worker.id, &[late]).await?;
-        none!(settled.stale, "stale shards: the worker owns them all");
-        same!(
-            subject.detail(id).await?,
-            before,
-            "the message after a late {verdict:?}"
-        );
-    }
-    subject.settle_one(&worker, id, delivered(1)).await
 }

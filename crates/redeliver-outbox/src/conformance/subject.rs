@@ -62,7 +62,7 @@ impl Subject {
             match enqueued {
                 Enqueued::New(id) => ids.push(id),
                 Enqueued::Duplicate(id) => {
-                    return Err(Failure::new(format!("a new message was taken for {id}")));
+                    return Err(Failure::new(format!("a new message was taken for {id:?}")));
                 }
             }
         }

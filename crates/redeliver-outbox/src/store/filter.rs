@@ -12,6 +12,14 @@ pub(crate) struct Dialect {
     pub placeholder: fn(usize) -> String,
     /// The function of (haystack, needle) that says where the needle is, from 1.
     pub position: &'static str,
+    /// Two texts that are the same to the last byte: a plain comparison may take trailing blanks for nothing.
+    pub same: fn(&str, &str) -> String,
+}
+
+/// Where `=` is exact.
+#[cfg(any(feature = "sqlite", feature = "postgres", test))]
+pub(crate) fn equal(left: &str, right: &str) -> String {
+    format!("{left} = {right}")
 }
 
 /// A value for a placeholder.
@@ -49,7 +57,9 @@ impl Conditions {
         let texts = [("destination", &filter.destination), ("lane", &filter.key)];
         for (column, text) in texts {
             if let Some(text) = text {
-                conditions.compare(column, "=", Value::Text(text.clone()));
+                let place = conditions.place(Value::Text(text.clone()));
+                let same = (dialect.same)(column, &place);
+                let _ = write!(conditions.sql, " AND {same}");
             }
         }
         if let Some(reason) = filter.reason {
@@ -141,6 +151,7 @@ mod tests {
     const NUMBERED: Dialect = Dialect {
         placeholder: |n| format!("${n}"),
         position: "strpos",
+        same: equal,
     };
 
     #[test]

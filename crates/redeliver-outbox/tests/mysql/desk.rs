@@ -66,7 +66,7 @@ async fn a_deduplication_key_is_taken_once_by_whoever_comes_first() {
                 new += 1;
                 ids.push(id);
             }
-            Enqueued::Duplicate(id) => ids.push(id),
+            Enqueued::Duplicate(id) => ids.extend(id),
         }
     }
     ids.dedup();

@@ -32,7 +32,7 @@ fn named(id: MessageId) -> Filter {
 async fn enqueue(store: &PostgresStore, message: NewMessage) -> MessageId {
     match store.enqueue(&[message]).await.unwrap()[0] {
         Enqueued::New(id) => id,
-        Enqueued::Duplicate(id) => panic!("{id} is a duplicate"),
+        Enqueued::Duplicate(id) => panic!("{id:?} is a duplicate"),
     }
 }
 
@@ -112,7 +112,7 @@ async fn one_of_many_with_the_same_key_is_inserted() {
             .enumerate()
             .filter(|(at, _)| *at != 1)
         {
-            let (Enqueued::New(id) | Enqueued::Duplicate(id)) = enqueued;
+            let id = enqueued.id().unwrap();
             all.push(id);
             if enqueued == Enqueued::New(id) {
                 new.push((at, id));
@@ -196,7 +196,13 @@ async fn a_dead_letter_is_found_mended_put_back_and_delivered() {
     assert_eq!((numbers(&read.due), read.fresh.len()), (vec![id.number()], 0));
     assert_eq!(read.due[0].payload, Payload::from("{\"mended\":2}"));
     store
-        .settle(&worker("w"), &[delivered(lease, id.number())])
+        .settle(
+            &worker("w"),
+            &[Settlement {
+                redrives: 1,
+                ..delivered(lease, id.number())
+            }],
+        )
         .await
         .unwrap();
     let found = store.find(MessageRef::Id(id)).await.unwrap().unwrap();

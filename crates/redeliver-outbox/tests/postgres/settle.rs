@@ -124,7 +124,7 @@ async fn a_dead_letter_parks_its_lane_and_its_delivery_sets_it_free() {
     client
         .batch_execute(
             "INSERT INTO redeliver_outbox (number, salt, destination, lane, payload, redrives, next_attempt_at)
-             SELECT number, salt, destination, lane, payload, 1, now() FROM redeliver_dead; DELETE FROM redeliver_dead",
+             SELECT number, salt, destination, lane, payload, 0, now() FROM redeliver_dead; DELETE FROM redeliver_dead",
         )
         .await
         .unwrap();

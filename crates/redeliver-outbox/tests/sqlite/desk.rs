@@ -34,7 +34,7 @@ impl Bench {
     async fn enqueue(&self, message: NewMessage) -> MessageId {
         match self.store.enqueue(&[message]).await.unwrap()[0] {
             Enqueued::New(id) => id,
-            Enqueued::Duplicate(id) => panic!("{id} was there before"),
+            Enqueued::Duplicate(id) => panic!("{id:?} was there before"),
         }
     }
 
@@ -97,7 +97,7 @@ async fn messages_are_enqueued_all_or_none_and_a_key_once() {
     let Enqueued::New(id) = enqueued[0] else {
         panic!("{enqueued:?}")
     };
-    assert_eq!(enqueued[1], Enqueued::Duplicate(id));
+    assert_eq!(enqueued[1], Enqueued::Duplicate(Some(id)));
     assert_eq!(bench.store.count(&Filter::default()).await.unwrap(), 1);
     bench.pass(HOUR * 24 * 8);
     assert!(bench.store.retain(&Retention::default()).await.unwrap().rows == 1);

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use redeliver_outbox::{NewMessage, Payload, desk::Enqueued, limits};
+use redeliver_outbox::{MessageId, NewMessage, Payload, desk::Enqueued, limits};
 use redeliver_policy::duration;
 use serde_json::json;
 
@@ -207,18 +207,16 @@ impl Sending<'_> {
     }
 
     fn tell(&self, enqueued: Enqueued) {
-        let (id, duplicate) = match enqueued {
-            Enqueued::New(id) => (id, false),
-            Enqueued::Duplicate(id) => (id, true),
-        };
+        let (id, duplicate) = (enqueued.id(), matches!(enqueued, Enqueued::Duplicate(_)));
         if self.args.json {
-            output::json(&json!({ "id": id.to_string(), "number": id.number(), "duplicate": duplicate }));
+            let (text, number) = (id.map(|id| id.to_string()), id.map(MessageId::number));
+            output::json(&json!({ "id": text, "number": number, "duplicate": duplicate }));
             return;
         }
         if duplicate {
             output::note("nothing was inserted: a message with this de-duplication key was there before");
         }
-        if !self.args.quiet {
+        if let Some(id) = id.filter(|_| !self.args.quiet) {
             output::line(&id.to_string());
         }
     }

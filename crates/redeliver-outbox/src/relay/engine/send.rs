@@ -129,39 +129,27 @@ impl Engine {
             time,
             (self.relay.config.entropy)(),
         );
-        self.tell(message, &self.routes[route], &verdict);
+        tell_retry(message, &self.routes[route], &verdict);
         self.settling.push(Settlement::of(message, lease, verdict), now);
     }
+}
 
-    fn tell(&self, message: &Message, route: &Route, verdict: &Verdict) {
-        match verdict {
-            Verdict::Retry { attempted, wait } => tracing::event!(
-                name: "retry_attempt",
-                target: "redeliver",
-                tracing::Level::WARN,
-                message_id = %message.id,
-                destination = %message.destination,
-                attempt = attempted.attempt,
-                max = route.policy.max_attempts,
-                delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
-                error_type = attempted.class,
-                error_message = %attempted.error,
-                timestamp = %clock::timestamp(clock::wall()),
-                "retry_attempt"
-            ),
-            Verdict::Dead { reason, error, .. } => tracing::event!(
-                name: "dead_lettered",
-                target: "redeliver",
-                tracing::Level::WARN,
-                message_id = %message.id,
-                destination = %message.destination,
-                reason = %reason,
-                error_message = %error,
-                timestamp = %clock::timestamp(clock::wall()),
-                "dead_lettered"
-            ),
-            _ => {}
-        }
+fn tell_retry(message: &Message, route: &Route, verdict: &Verdict) {
+    if let Verdict::Retry { attempted, wait } = verdict {
+        tracing::event!(
+            name: "retry_attempt",
+            target: "redeliver",
+            tracing::Level::WARN,
+            message_id = %message.id,
+            destination = %message.destination,
+            attempt = attempted.attempt,
+            max = route.policy.max_attempts,
+            delay_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+            error_type = attempted.class,
+            error_message = %attempted.error,
+            timestamp = %clock::timestamp(clock::wall()),
+            "retry_attempt"
+        );
     }
 }
 

@@ -3,7 +3,7 @@ use std::{
     time::Duration,
 };
 
-use redeliver::Moment;
+use redeliver::{Moment, clock};
 
 use super::{Engine, Event};
 use crate::{
@@ -103,9 +103,28 @@ impl Engine {
         let counter = match settlement.verdict {
             Verdict::Delivered(_) => &figures.delivered,
             Verdict::Retry { .. } => &figures.retried,
-            Verdict::Dead { .. } => &figures.dead,
+            Verdict::Dead { .. } => {
+                tell_death(settlement);
+                &figures.dead
+            }
             Verdict::Postponed(_) | Verdict::Counted { .. } => return,
         };
         counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A dead letter is told when it is one: the verdict is written.
+fn tell_death(settlement: &Settlement) {
+    if let Verdict::Dead { reason, error, .. } = &settlement.verdict {
+        tracing::event!(
+            name: "dead_lettered",
+            target: "redeliver",
+            tracing::Level::WARN,
+            number = settlement.number,
+            reason = %reason,
+            error_message = %error,
+            timestamp = %clock::timestamp(clock::wall()),
+            "dead_lettered"
+        );
     }
 }

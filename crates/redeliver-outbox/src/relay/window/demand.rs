@@ -13,13 +13,15 @@ const FIRST_READ: usize = 64;
 impl Window {
     /// What there is room for; nothing if it would not be worth a statement.
     pub(in crate::relay) fn demand(&mut self) -> Option<Demand> {
-        let fresh = self.room()?;
+        let room = self.room()?;
+        // A part of the room is for what is due, or a long backlog would keep every retry waiting behind it.
+        let fresh = room - room / 4;
         let mut lanes = self.lane_demands();
         lanes.extend(self.tracks.demands(LANES_A_READ));
         self.settled_meanwhile = Some(HashSet::new());
         Some(Demand {
             fresh,
-            due: fresh + self.held_due,
+            due: (room - fresh).max(1) + self.held_due,
             lanes,
         })
     }

@@ -95,6 +95,9 @@ impl PostgresReader {
             next_due: now.next_due.map(|due| due.since(now.clock)),
             ..Found::default()
         };
+        if demand.fresh > 0 && !fresh {
+            found.caught_up = self.cursors.keys().copied().collect();
+        }
         if fresh || due || !demand.lanes.is_empty() {
             let limits = Limits::of(demand, fresh, due, self.cursors.len());
             let got = self.get(&session, demand, limits, &spans).await?;

@@ -36,7 +36,7 @@ const NEWEST: u32 = STEPS.len() as u32;
 const MESSAGES_VIEW: &str = include_str!("migrations/0002_messages_view.up.sql");
 
 /// How the view asks for the time.
-const VIEW_CLOCK: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+const VIEW_CLOCK: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
 
 impl Schema for SqliteStore {
     fn migrations(&self, layout: Layout) -> Vec<Migration> {
@@ -232,6 +232,6 @@ mod tests {
     fn the_desk_reads_the_view_by_the_clock_of_the_store() {
         let body = messages_at("?1");
         assert!(body.starts_with("SELECT"));
-        assert!(!body.contains("unixepoch") && body.contains("owner.lease_until >= ?1"));
+        assert!(!body.contains("julianday") && body.contains("owner.lease_until >= ?1"));
     }
 }

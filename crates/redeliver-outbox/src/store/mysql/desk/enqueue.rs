@@ -85,7 +85,7 @@ async fn one(work: &mut Work<'_>, message: &NewMessage) -> Result<Enqueued> {
                     "a de-duplication key was forgotten just now",
                 )
             })?;
-            return Ok(Enqueued::Duplicate(MessageId::new(row.take()?, row.take()?)));
+            return Ok(Enqueued::again(MessageId::new(row.take()?, row.take()?)));
         }
         Err(error) => return Err(work.store.failed(error)),
     }

@@ -18,6 +18,7 @@ use crate::{
 const DIALECT: Dialect = Dialect {
     placeholder: |_| "?".to_owned(),
     position: "INSTR",
+    same: |left, right| format!("CAST({left} AS BINARY) = CAST({right} AS BINARY)"),
 };
 
 /// The view's three parts, each cut to a page by itself: the server would make the whole union before it cuts it.

@@ -84,7 +84,7 @@ async fn insert(session: &Session<'_>, messages: &[NewMessage]) -> Result<Vec<En
             Enqueued::New(id)
         } else {
             duplicates.push(at);
-            Enqueued::Duplicate(id)
+            Enqueued::again(id)
         });
     }
     if !duplicates.is_empty() {
@@ -92,7 +92,7 @@ async fn insert(session: &Session<'_>, messages: &[NewMessage]) -> Result<Vec<En
         let remembered = remembered(session, &keys).await?;
         for at in duplicates {
             if let Some(&id) = keys[at].and_then(|key| remembered.get(key)) {
-                enqueued[at] = Enqueued::Duplicate(id);
+                enqueued[at] = Enqueued::again(id);
             }
         }
     }

@@ -11,13 +11,14 @@ use crate::{
     desk::{AttemptRecord, Detail, Filter, MessageRef, Page, Record},
     store::{
         LaneId, StoreError, StoreErrorKind,
-        filter::{Conditions, Dialect, Value},
+        filter::{Conditions, Dialect, Value, equal},
     },
 };
 
 const DIALECT: Dialect = Dialect {
     placeholder: |n| format!("${n}"),
     position: "strpos",
+    same: equal,
 };
 /// A statement takes 65,535 parameters, and a message named by its id is two.
 const MOST_MESSAGES: usize = 30_000;

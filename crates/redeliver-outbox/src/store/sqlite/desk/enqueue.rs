@@ -44,7 +44,7 @@ fn insert_once(session: &Session<'_>, message: &NewMessage, key: &str) -> rusqli
         })
         .optional()?;
     if let Some(id) = there {
-        return Ok(Enqueued::Duplicate(id));
+        return Ok(Enqueued::again(id));
     }
     let id = insert(session, message)?;
     let values = (key, id.number(), id.salt(), session.now.as_millis());

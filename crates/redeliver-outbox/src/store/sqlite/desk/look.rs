@@ -11,7 +11,7 @@ use crate::{
     state::Status,
     store::{
         LaneId, StoreError, StoreErrorKind,
-        filter::{Conditions, Dialect, Value},
+        filter::{Conditions, Dialect, Value, equal},
     },
 };
 
@@ -19,6 +19,7 @@ use crate::{
 const DIALECT: Dialect = Dialect {
     placeholder: |n| format!("?{}", n + 1),
     position: "instr",
+    same: equal,
 };
 /// More terms than SQLite takes in one expression.
 const MOST_MESSAGES: usize = 900;

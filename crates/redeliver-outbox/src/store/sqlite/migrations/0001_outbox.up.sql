@@ -1,4 +1,5 @@
--- The hot table: what is live, and nothing else. Times are milliseconds since 1970, UTC.
+-- The hot table: what is live, and nothing else. Times are milliseconds since 1970, UTC; julianday tells them, because an application
+-- may insert with a SQLite older than 3.42, whose unixepoch knows no milliseconds and would give NULL.
 CREATE TABLE redeliver_outbox (
     number          INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice, not even after the newest row is gone
     salt            INTEGER NOT NULL DEFAULT (random()),
@@ -12,7 +13,7 @@ CREATE TABLE redeliver_outbox (
     traceparent     TEXT,
     not_before      INTEGER,
     expires_at      INTEGER,
-    created_at      INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+    created_at      INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)),
     attempts        INTEGER NOT NULL DEFAULT 0 CHECK (attempts >= 0),
     redrives        INTEGER NOT NULL DEFAULT 0 CHECK (redrives >= 0),
     next_attempt_at INTEGER,
@@ -117,7 +118,7 @@ CREATE TABLE redeliver_deduplication (
     deduplication_key TEXT    PRIMARY KEY,
     number            INTEGER NOT NULL,
     salt              INTEGER NOT NULL,
-    created_at        INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER))
+    created_at        INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))
 );
 
 CREATE TABLE redeliver_audit (
@@ -136,7 +137,7 @@ CREATE INDEX local_redeliver_audit_message ON redeliver_audit (message_number) W
 CREATE TABLE redeliver_inbox (
     consumer    TEXT    NOT NULL,
     message_id  TEXT    NOT NULL,
-    received_at INTEGER NOT NULL DEFAULT (CAST(unixepoch('subsec') * 1000 AS INTEGER)),
+    received_at INTEGER NOT NULL DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)),
     PRIMARY KEY (consumer, message_id)
 ) WITHOUT ROWID;
 CREATE INDEX local_redeliver_inbox_received ON redeliver_inbox (received_at);

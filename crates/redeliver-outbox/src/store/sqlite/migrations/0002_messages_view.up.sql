@@ -41,8 +41,8 @@ LEFT JOIN redeliver_lanes AS parked
 LEFT JOIN redeliver_shards AS shard ON shard.shard = message.shard
 -- The owner of a message that is due, if its lease holds.
 LEFT JOIN redeliver_workers AS owner
-    ON owner.worker = shard.owner AND owner.lease_until >= CAST(unixepoch('subsec') * 1000 AS INTEGER)
-    AND COALESCE(message.next_attempt_at, message.not_before, 0) <= CAST(unixepoch('subsec') * 1000 AS INTEGER)
+    ON owner.worker = shard.owner AND owner.lease_until >= CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
+    AND COALESCE(message.next_attempt_at, message.not_before, 0) <= CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)
 UNION ALL
 SELECT
     printf('%08x-%04x-8%03x-%04x-%012x',

@@ -1,0 +1,2 @@
+INSERT IGNORE INTO redeliver_deduplication (deduplication_key, number, salt)
+VALUES /*each*/(?, 0, ?)/*each*/

@@ -1,0 +1,2 @@
+INSERT IGNORE INTO redeliver_inbox (consumer, message_id)
+VALUES (?, ?)
