@@ -5,6 +5,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use clap::Parser as _;
 use redeliver_lab::crash::{self, Options};
+use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -14,6 +15,7 @@ async fn main() -> ExitCode {
         ended = crash::run(options) => ended,
         // Everything that was started ends with what is dropped here.
         _ = tokio::signal::ctrl_c() => return ExitCode::from(130),
+        () = asked_to_end() => return ExitCode::from(143),
     };
     let mut stdout = std::io::stdout().lock();
     match ended {
@@ -31,5 +33,12 @@ async fn main() -> ExitCode {
             let _ = writeln!(std::io::stderr(), "redeliver-crash: {error}");
             ExitCode::from(2)
         }
+    }
+}
+
+async fn asked_to_end() {
+    match signal(SignalKind::terminate()) {
+        Ok(mut asked) => drop(asked.recv().await),
+        Err(_) => std::future::pending().await,
     }
 }

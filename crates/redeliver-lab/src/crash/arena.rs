@@ -9,7 +9,7 @@ use tokio::{sync::RwLock, task::JoinSet};
 use super::{
     database::Database,
     destination::Destination,
-    error::{CannotTorment, Result},
+    error::Result,
     place::Place,
     plan::Plan,
     producer::{PRODUCERS, Shop},
@@ -106,14 +106,20 @@ impl Arena {
         for (done, &torment) in torments.iter().enumerate() {
             self.apply(torment).await?;
             self.applied.push(torment);
-            for relay in &mut self.relays {
-                if let Some(what) = relay.ended_by_itself() {
-                    self.record.object("processes", what.clone());
-                    return Err(CannotTorment::new("a relay is gone", what));
-                }
-            }
+            self.replace_the_fallen().await?;
             if (done + 1) % TELL_EVERY == 0 || done + 1 == torments.len() {
                 self.tell(done + 1, torments.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// A relay ends when it is told to, and never else.
+    async fn replace_the_fallen(&mut self) -> Result<()> {
+        for slot in 0..self.relays.len() {
+            if let Some(what) = self.relays[slot].ended_by_itself() {
+                self.record.object("processes", what);
+                self.replace(slot).await?;
             }
         }
         Ok(())
@@ -129,6 +135,22 @@ impl Arena {
         ));
     }
 
+    /// A relay that is asked to stop does so in time, and says that all is well.
+    pub(super) async fn ask_to_stop(&mut self, slot: usize) -> Result<()> {
+        let relay = &mut self.relays[slot];
+        let stopped = relay.stop(STOPPED_WITHIN).await?;
+        if !stopped.is_some_and(|status| status.success()) {
+            let ended = stopped.map_or_else(|| "not at all".to_owned(), |status| status.to_string());
+            let what = format!(
+                "run {} was asked to stop and ended {ended}: {}",
+                relay.run,
+                relay.said()
+            );
+            self.record.object("processes", what);
+        }
+        Ok(())
+    }
+
     /// Lets everything come to rest, and looks at what there is.
     pub(super) async fn finish(mut self) -> Result<Ended> {
         self.destination.calm_down();
@@ -140,17 +162,8 @@ impl Arena {
             clock::sleep(LOOK_EVERY).await;
         }
         let drained = clock::now().since(begun);
-        for relay in &mut self.relays {
-            let stopped = relay.stop(STOPPED_WITHIN).await?;
-            if !stopped.is_some_and(|status| status.success()) {
-                let ended = stopped.map_or_else(|| "not at all".to_owned(), |status| status.to_string());
-                let what = format!(
-                    "run {} was asked to stop and ended {ended}: {}",
-                    relay.run,
-                    relay.said()
-                );
-                self.record.object("processes", what);
-            }
+        for slot in 0..self.relays.len() {
+            self.ask_to_stop(slot).await?;
         }
         let contents = connection.contents().await?;
         drop(connection);

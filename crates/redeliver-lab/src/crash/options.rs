@@ -24,6 +24,9 @@ pub struct Options {
     /// How many times relays are cut off from each database server.
     #[arg(long)]
     pub cuts: Option<u32>,
+    /// How many times a relay on each database is asked to stop, and replaced.
+    #[arg(long)]
+    pub leaves: Option<u32>,
     /// What decides about chance; the kinds of torments and their order follow from it, what the machine makes of them does not.
     #[arg(long)]
     pub seed: Option<u64>,

@@ -26,6 +26,7 @@ struct Amounts {
     stops: u32,
     restarts: u32,
     cuts: u32,
+    leaves: u32,
     /// Waiting for leases takes most of the time, so several databases of a kind go through it side by side.
     arenas: usize,
 }
@@ -39,6 +40,7 @@ const fn usual(database: Kind) -> Amounts {
             stops: 8,
             restarts: 0,
             cuts: 0,
+            leaves: 10,
             arenas: 4,
         },
         Kind::Postgres => Amounts {
@@ -46,6 +48,7 @@ const fn usual(database: Kind) -> Amounts {
             stops: 8,
             restarts: 14,
             cuts: 20,
+            leaves: 10,
             arenas: 2,
         },
         Kind::Mariadb => Amounts {
@@ -53,6 +56,7 @@ const fn usual(database: Kind) -> Amounts {
             stops: 4,
             restarts: 6,
             cuts: 10,
+            leaves: 4,
             arenas: 1,
         },
     }
@@ -88,6 +92,7 @@ impl Plan {
             (Torment::Stop, amount(usual.stops, options.stops)),
             (Torment::Restart, amount(usual.restarts, options.restarts)),
             (Torment::Cut, amount(usual.cuts, options.cuts)),
+            (Torment::Leave, amount(usual.leaves, options.leaves)),
         ]
         .into_iter()
         .flat_map(|(torment, amount)| std::iter::repeat_n(torment, amount as usize))
@@ -126,28 +131,30 @@ mod tests {
 
     use super::*;
 
-    fn amounts(flags: &[&str], database: Kind) -> [usize; 4] {
+    fn amounts(flags: &[&str], database: Kind) -> [usize; 5] {
         let options = Options::parse_from(["redeliver-crash"].iter().chain(flags));
         let plans = Plan::all(&options, 1);
         let plans = plans.iter().filter(|plan| plan.database == database);
         let torments: Vec<Torment> = plans.flat_map(|plan| plan.torments.clone()).collect();
-        [Torment::Kill, Torment::Stop, Torment::Restart, Torment::Cut]
-            .map(|kind| torments.iter().filter(|&&torment| torment == kind).count())
+        Torment::ALL.map(|kind| torments.iter().filter(|&&torment| torment == kind).count())
     }
 
     #[test]
     fn without_flags_as_much_is_done_as_is_promised() {
-        assert_eq!(amounts(&[], Kind::Sqlite), [200, 8, 0, 0]);
-        assert_eq!(amounts(&[], Kind::Postgres), [100, 8, 14, 20]);
-        assert_eq!(amounts(&[], Kind::Mariadb), [30, 4, 6, 10]);
+        assert_eq!(amounts(&[], Kind::Sqlite), [200, 8, 0, 0, 10]);
+        assert_eq!(amounts(&[], Kind::Postgres), [100, 8, 14, 20, 10]);
+        assert_eq!(amounts(&[], Kind::Mariadb), [30, 4, 6, 10, 4]);
     }
 
     #[test]
     fn cycles_scale_everything_and_leave_something_of_each() {
-        assert_eq!(amounts(&["--cycles", "10"], Kind::Sqlite), [10, 1, 0, 0]);
-        assert_eq!(amounts(&["--cycles", "10"], Kind::Postgres), [5, 1, 1, 1]);
-        assert_eq!(amounts(&["--cycles", "10"], Kind::Mariadb), [2, 1, 1, 1]);
-        assert_eq!(amounts(&["--cycles", "400"], Kind::Postgres), [200, 16, 28, 40]);
+        assert_eq!(amounts(&["--cycles", "10"], Kind::Sqlite), [10, 1, 0, 0, 1]);
+        assert_eq!(amounts(&["--cycles", "10"], Kind::Postgres), [5, 1, 1, 1, 1]);
+        assert_eq!(amounts(&["--cycles", "10"], Kind::Mariadb), [2, 1, 1, 1, 1]);
+        assert_eq!(
+            amounts(&["--cycles", "400"], Kind::Postgres),
+            [200, 16, 28, 40, 20]
+        );
     }
 
     #[test]
@@ -161,11 +168,13 @@ mod tests {
             "0",
             "--cuts",
             "0",
+            "--leaves",
+            "0",
             "--restarts",
             "3",
         ];
-        assert_eq!(amounts(&flags, Kind::Postgres), [0, 0, 3, 0]);
-        assert_eq!(amounts(&flags, Kind::Sqlite), [0, 0, 0, 0]);
+        assert_eq!(amounts(&flags, Kind::Postgres), [0, 0, 3, 0, 0]);
+        assert_eq!(amounts(&flags, Kind::Sqlite), [0, 0, 0, 0, 0]);
     }
 
     #[test]

@@ -188,7 +188,7 @@ impl Record {
     pub(super) fn object(&self, checker: &'static str, what: String) {
         self.state().violations.push(Violation {
             checker,
-            ticket: None,
+            tickets: Vec::new(),
             what,
         });
     }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt, io::Write as _, path::PathBuf, time::Durat
 use serde::Serialize;
 
 use super::{database::Kind, relay::LEASE, torment::Torment};
-use crate::history::{self, DisturbanceKind, Findings, History, Micros, Violation};
+use crate::history::{self, DisturbanceKind, Findings, History, Micros, Ticket, Violation};
 
 /// The result of a run.
 #[derive(Debug, Serialize)]
@@ -14,7 +14,7 @@ pub struct Report {
     pub seed: u64,
     /// The figures of each database.
     pub databases: BTreeMap<&'static str, Figures>,
-    /// What must not be, with the history of the message concerned.
+    /// What must not be, with the histories of the messages concerned.
     pub violations: Vec<Told>,
     /// Where databases and logs were left to be looked at.
     pub kept: Option<PathBuf>,
@@ -47,7 +47,7 @@ pub struct Figures {
     pub violations: BTreeMap<&'static str, usize>,
 }
 
-/// A violation, told with its history.
+/// A violation, told with what led there.
 #[derive(Debug, Serialize)]
 pub struct Told {
     /// Where.
@@ -156,9 +156,7 @@ impl Report {
             self.violations.push(Told {
                 arena: ended.name.clone(),
                 what: violation.to_string(),
-                story: violation
-                    .ticket
-                    .map_or_else(Vec::new, |ticket| history.story(ticket)),
+                story: stories(history, &violation.tickets),
             });
         }
     }
@@ -249,6 +247,15 @@ impl Report {
             None => Ok(()),
         }
     }
+}
+
+fn stories(history: &History, tickets: &[Ticket]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for &ticket in tickets {
+        lines.push(format!("message {ticket}"));
+        lines.extend(history.story(ticket));
+    }
+    lines
 }
 
 fn count(counts: &BTreeMap<&'static str, usize>, of: &str) -> String {

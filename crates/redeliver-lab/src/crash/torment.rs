@@ -15,10 +15,12 @@ pub(super) enum Torment {
     Stop,
     Restart,
     Cut,
+    /// Asked to stop, and replaced: nothing of it may be sent twice for that.
+    Leave,
 }
 
 impl Torment {
-    pub(super) const ALL: [Self; 4] = [Self::Kill, Self::Stop, Self::Restart, Self::Cut];
+    pub(super) const ALL: [Self; 5] = [Self::Kill, Self::Stop, Self::Restart, Self::Cut, Self::Leave];
 
     pub(super) const fn as_str(self) -> &'static str {
         match self {
@@ -26,6 +28,7 @@ impl Torment {
             Self::Stop => "stop",
             Self::Restart => "restart",
             Self::Cut => "cut",
+            Self::Leave => "leave",
         }
     }
 }
@@ -47,6 +50,7 @@ impl Arena {
             Torment::Stop => self.stop().await,
             Torment::Restart => self.restart().await,
             Torment::Cut => self.cut().await,
+            Torment::Leave => self.leave().await,
         }
     }
 
@@ -101,6 +105,12 @@ impl Arena {
         self.relays[slot].signal(Signal::CONT)?;
         self.record.over(stop);
         Ok(())
+    }
+
+    async fn leave(&mut self) -> Result<()> {
+        let slot = self.victim();
+        self.ask_to_stop(slot).await?;
+        self.replace(slot).await
     }
 
     async fn restart(&mut self) -> Result<()> {

@@ -111,11 +111,31 @@ mod tests {
         history.disturbances.push(Disturbance {
             kind: DisturbanceKind::Stop,
             relay: Some(2),
-            from: LEASE / 2,
+            from: 500,
             until: LEASE * 2 - 5,
         });
         assert!(caught(&history).is_empty());
-        history.disturbances[0].until = LEASE / 2 + 1;
+        history.disturbances[0].until = LEASE / 2;
+        assert_eq!(caught(&history), ["duplicates"], "it had run for long");
+        history.disturbances[0].until = LEASE * 2 - 5;
+        history.disturbances[0].from = LEASE * 3 / 2;
+        assert_eq!(
+            caught(&history),
+            ["duplicates"],
+            "it was stopped after the other had sent"
+        );
+    }
+
+    #[test]
+    fn a_restart_does_not_bring_back_what_was_written_before() {
+        let mut history = sent(1);
+        again(&mut history, 2, LEASE * 5);
+        history.disturbances.push(Disturbance {
+            kind: DisturbanceKind::Restart,
+            relay: None,
+            from: LEASE * 4,
+            until: LEASE * 5 - 5,
+        });
         assert_eq!(caught(&history), ["duplicates"]);
     }
 

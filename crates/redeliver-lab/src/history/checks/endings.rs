@@ -20,7 +20,7 @@ pub(super) fn check(view: &View<'_>, violations: &mut Vec<Violation>) {
             let what = format!("row {} is nobody's message", row.number);
             violations.push(Violation {
                 checker: "endings",
-                ticket: None,
+                tickets: Vec::new(),
                 what,
             });
             continue;

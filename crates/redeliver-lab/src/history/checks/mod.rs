@@ -19,15 +19,15 @@ use super::{Arrival, DisturbanceKind, History, LoggedAttempt, Micros, RelayRun, 
 pub struct Violation {
     /// Which checker found it: `lost`, `rolled back`, `duplicates`, `order`, `attempts`, `endings`.
     pub checker: &'static str,
-    /// The message, if it is about one.
-    pub ticket: Option<Ticket>,
+    /// The messages concerned, the one that it is about first.
+    pub tickets: Vec<Ticket>,
     /// What.
     pub what: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.ticket {
+        match self.tickets.first() {
             Some(ticket) => write!(f, "{}: message {ticket}: {}", self.checker, self.what),
             None => write!(f, "{}: {}", self.checker, self.what),
         }
@@ -110,19 +110,34 @@ impl<'a> View<'a> {
     }
 
     /// Why the verdict on one request may not have been written before another followed: its relay was disturbed before it had time
-    /// to, or the other was sent by a relay that had been, and did not know that it was no longer its turn.
+    /// to, or the other was sent by a relay that had been held up since before, and did not know that it was no longer its turn.
     fn interrupted(&self, first: &Arrival, second: &Arrival) -> Option<DisturbanceKind> {
         let promptly = self.history.lease;
         let writing = first.answered_at.saturating_add(promptly).min(second.at);
         self.disturbed(first.relay, first.at, writing)
-            .or_else(|| self.disturbed(second.relay, second.at.saturating_sub(promptly), second.at))
+            .or_else(|| self.outdated(first, second))
+    }
+
+    fn outdated(&self, first: &Arrival, second: &Arrival) -> Option<DisturbanceKind> {
+        let recently = second.at.saturating_sub(self.history.lease);
+        let held_up = self.history.disturbances.iter().find(|disturbance| {
+            let holds_up = match disturbance.kind {
+                DisturbanceKind::Stop | DisturbanceKind::Cut => disturbance.relay == Some(second.relay),
+                DisturbanceKind::Stall => true,
+                DisturbanceKind::Kill | DisturbanceKind::Restart => false,
+            };
+            holds_up && disturbance.from <= first.at && disturbance.until >= recently
+        });
+        held_up
+            .filter(|_| first.relay != second.relay)
+            .map(|disturbance| disturbance.kind)
     }
 }
 
 fn object(violations: &mut Vec<Violation>, checker: &'static str, ticket: Ticket, what: String) {
     violations.push(Violation {
         checker,
-        ticket: Some(ticket),
+        tickets: vec![ticket],
         what,
     });
 }

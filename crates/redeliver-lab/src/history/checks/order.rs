@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{View, Violation, object};
+use super::{View, Violation};
 use crate::history::{Answer, Micros, Ticket};
 
 pub(super) fn check(view: &View<'_>, violations: &mut Vec<Violation>) {
@@ -29,7 +29,11 @@ pub(super) fn check(view: &View<'_>, violations: &mut Vec<Violation>) {
                     "it arrived {} µs before message {before}, earlier in lane {key}, was accepted for the first time",
                     accepted - first.at
                 );
-                object(violations, "order", ticket, what);
+                violations.push(Violation {
+                    checker: "order",
+                    tickets: vec![ticket, before],
+                    what,
+                });
             }
             let accepted = arrivals
                 .iter()
