@@ -31,7 +31,8 @@ fn figure(summary: &Value, path: &str) -> u64 {
     let figure = summary.pointer(&format!("/summary/{path}"));
     figure
         .and_then(Value::as_u64)
-        .unwrap_or_else(|| panic!("{path}: {summary}"))
+        .ok_or_else(|| format!("{path}: {summary}"))
+        .unwrap()
 }
 
 #[test]

@@ -1,8 +1,12 @@
-//! Proves redeliver: simulators that run thousands of clients in virtual time, and a server that fails on purpose.
+//! Proves redeliver: simulators that run thousands of clients in virtual time, a server that fails on purpose, and checkers
+//! of what became of messages.
 
+#[cfg(feature = "crash")]
+pub mod crash;
 mod deviate;
 pub mod faulty;
 pub mod fleet;
+pub mod history;
 pub mod occ;
 mod range;
 pub mod verify;

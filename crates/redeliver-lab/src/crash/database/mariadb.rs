@@ -1,0 +1,156 @@
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+};
+
+use mysql_async::{Conn, Error, OptsBuilder, prelude::Queryable as _};
+use redeliver::clock;
+use rustix::process::Signal;
+
+use super::{
+    Contents, LIVE, ORDERED, ORDERS, Transaction, headers, number,
+    server::{Server, as_user, owned, patiently, program, run},
+    text, ticket_in,
+};
+use crate::{
+    crash::{
+        error::{Result, While as _},
+        record::Ended,
+    },
+    history::{LoggedAttempt, Row},
+};
+
+const USER: &str = "mysql";
+const PACKAGE: &str = "mariadb-server";
+
+pub(super) async fn start(directory: &Path) -> Result<Server> {
+    let data = directory.join("data");
+    owned(USER, &data).await?;
+    let folders = [PathBuf::from("/usr/sbin"), PathBuf::from("/usr/bin")];
+    let mut make = as_user(USER, &program("mariadb-install-db", &folders, PACKAGE)?);
+    make.arg("--no-defaults")
+        .arg(format!("--datadir={}", data.display()));
+    make.args([
+        "--auth-root-authentication-method=normal",
+        "--skip-test-db",
+        "--skip-name-resolve",
+    ]);
+    run(make.current_dir(directory), "make a MariaDB data directory").await?;
+    // What was committed is with the operating system, which is not tormented: so nothing need be flushed to the disk.
+    let server = Server::new("MariaDB", USER, Signal::KILL, directory)?;
+    let arguments = [
+        "--no-defaults".to_owned(),
+        format!("--datadir={}", data.display()),
+        format!("--socket={}", data.join("s.sock").display()),
+        format!("--pid-file={}", data.join("server.pid").display()),
+        format!("--port={}", server.address.port()),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--innodb-flush-log-at-trx-commit=2".to_owned(),
+        "--innodb-buffer-pool-size=64M".to_owned(),
+        "--skip-name-resolve".to_owned(),
+    ];
+    let mut server = server.runs(program("mariadbd", &folders, PACKAGE)?, arguments);
+    server.start().await?;
+    let address = server.address;
+    patiently("work with MariaDB", || make_database(address)).await?;
+    Ok(server)
+}
+
+async fn make_database(server: SocketAddr) -> Result<()> {
+    let mut connection = connect_to(server, None).await?;
+    connection
+        .query_drop("CREATE DATABASE IF NOT EXISTS shop")
+        .await
+        .during("make a database")
+}
+
+pub(super) async fn connect(server: SocketAddr) -> Result<Conn> {
+    connect_to(server, Some("shop")).await
+}
+
+async fn connect_to(server: SocketAddr, database: Option<&str>) -> Result<Conn> {
+    let options = OptsBuilder::default()
+        .ip_or_hostname(server.ip().to_string())
+        .tcp_port(server.port())
+        .user(Some("root"))
+        .db_name(database)
+        .prefer_socket(false);
+    Conn::new(options).await.during("connect to MariaDB")
+}
+
+pub(super) async fn make_orders(connection: &mut Conn) -> Result<()> {
+    connection
+        .query_drop(ORDERS)
+        .await
+        .during("make the application's table")
+}
+
+pub(super) async fn carry_out(connection: &mut Conn, transaction: &Transaction<'_>) -> Option<Ended> {
+    inserted(connection, transaction).await.ok()?;
+    clock::sleep(transaction.held).await;
+    if !transaction.commit {
+        // If this does not reach the server, the end of the connection does the same.
+        drop(connection.query_drop("ROLLBACK").await);
+        return Some(Ended::RolledBack);
+    }
+    Some(Ended::of_commit(connection.query_drop("COMMIT").await.is_ok()))
+}
+
+async fn inserted(connection: &mut Conn, transaction: &Transaction<'_>) -> std::result::Result<(), Error> {
+    connection.query_drop("BEGIN").await?;
+    for (ticket, message) in transaction.messages {
+        connection
+            .exec_drop("INSERT INTO shop_orders (ticket) VALUES (?)", (number(*ticket),))
+            .await?;
+        let shard: Option<u16> = connection
+            .exec_first(
+                "INSERT INTO redeliver_outbox (destination, lane, payload, headers) VALUES (?, ?, ?, ?) RETURNING shard",
+                (&message.destination, &message.key, text(message), headers(*ticket)),
+            )
+            .await?;
+        if let Some(shard) = shard {
+            transaction.record.in_shard(*ticket, shard);
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn live(connection: &mut Conn) -> Result<u64> {
+    let count: Option<u64> = connection.query_first(LIVE).await.during("count live messages")?;
+    Ok(count.unwrap_or(0))
+}
+
+pub(super) async fn contents(connection: &mut Conn) -> Result<Contents> {
+    read(connection).await.during("read the tables")
+}
+
+type Columns = (String, i64, u16, String, u32, Option<String>, Option<String>);
+
+async fn read(connection: &mut Conn) -> std::result::Result<Contents, Error> {
+    let rows = connection
+        .query_map(
+            "SELECT id, number, shard, status, attempts, dead_letter_reason, headers FROM redeliver_messages",
+            |(id, number, shard, status, attempts, reason, headers): Columns| Row {
+                ticket: ticket_in(headers),
+                id,
+                number,
+                shard,
+                status,
+                attempts,
+                reason,
+            },
+        )
+        .await?;
+    let log = connection
+        .query_map(
+            "SELECT number, attempt, class FROM redeliver_attempts",
+            |(number, attempt, class)| LoggedAttempt {
+                number,
+                attempt,
+                class,
+            },
+        )
+        .await?;
+    let orders = connection.query(ORDERED).await?;
+    Ok(Contents { rows, log, orders })
+}

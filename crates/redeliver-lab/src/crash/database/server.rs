@@ -1,0 +1,195 @@
+//! A private server process: started in a directory of its own, on a port of its own, ended as a crash would end it.
+
+use std::{
+    fs::File,
+    net::{Ipv4Addr, SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use redeliver::clock;
+use rustix::process::{Pid, Signal, geteuid, kill_process};
+use tokio::process::{Child, Command};
+
+use crate::crash::error::{CannotTorment, Result, While as _};
+
+#[derive(Debug)]
+pub(in crate::crash) struct Server {
+    pub(in crate::crash) address: SocketAddr,
+    name: &'static str,
+    program: PathBuf,
+    arguments: Vec<String>,
+    user: &'static str,
+    /// What ends it without a goodbye to its clients or its files.
+    deadly: Signal,
+    log: PathBuf,
+    child: Option<Child>,
+}
+
+impl Server {
+    pub(super) fn new(
+        name: &'static str,
+        user: &'static str,
+        deadly: Signal,
+        directory: &Path,
+    ) -> Result<Self> {
+        Ok(Self {
+            address: free_address()?,
+            name,
+            program: PathBuf::new(),
+            arguments: Vec::new(),
+            user,
+            deadly,
+            log: directory.join("server.log"),
+            child: None,
+        })
+    }
+
+    pub(super) fn runs(mut self, program: PathBuf, arguments: impl IntoIterator<Item = String>) -> Self {
+        self.program = program;
+        self.arguments.extend(arguments);
+        self
+    }
+
+    pub(super) async fn start(&mut self) -> Result<()> {
+        let name = self.name;
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(&self.log)
+            .during("write a server's log")?;
+        let errors = log.try_clone().during("write a server's log")?;
+        let child = as_user(self.user, &self.program)
+            .args(&self.arguments)
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(errors)
+            .kill_on_drop(true)
+            .spawn()
+            .during(format!("start {name}"))?;
+        self.child = Some(child);
+        let address = self.address;
+        patiently(
+            &format!("reach {name}, whose log is {}", self.log.display()),
+            || async move {
+                tokio::net::TcpStream::connect(address)
+                    .await
+                    .map(drop)
+                    .during("connect")
+            },
+        )
+        .await
+    }
+
+    pub(super) async fn end_at_once(&mut self) -> Result<()> {
+        let Some(mut child) = self.child.take() else {
+            return Ok(());
+        };
+        signal(&child, self.deadly)?;
+        child
+            .wait()
+            .await
+            .during(format!("wait for the end of {}", self.name))?;
+        Ok(())
+    }
+}
+
+/// Sends a signal to a process that was started here and has not been waited for.
+pub(in crate::crash) fn signal(child: &Child, signal: Signal) -> Result<()> {
+    let pid = child
+        .id()
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| CannotTorment::new("send a signal", "the process has ended"))?;
+    kill_process(pid, signal).during("send a signal")
+}
+
+/// Tries until it works, for a minute at most.
+pub(super) async fn patiently<T, F>(what: &str, mut attempt: impl FnMut() -> F) -> Result<T>
+where
+    F: Future<Output = Result<T>>,
+{
+    const PATIENCE: Duration = Duration::from_secs(60);
+    const PAUSE: Duration = Duration::from_millis(20);
+    let begun = clock::now();
+    loop {
+        match attempt().await {
+            Ok(done) => return Ok(done),
+            Err(error) if clock::now().since(begun) > PATIENCE => {
+                return Err(CannotTorment::new(what, error));
+            }
+            Err(_) => clock::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// A command as the user of a service: servers refuse to run as root.
+pub(super) fn as_user(user: &str, program: &Path) -> Command {
+    if !geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command
+        .arg("--clear-groups")
+        .arg(format!("--reuid={user}"))
+        .arg(format!("--regid={user}"));
+    command.arg("--").arg(program);
+    command
+}
+
+/// An empty directory that the user of a service may write to.
+pub(super) async fn owned(user: &str, directory: &Path) -> Result<()> {
+    std::fs::create_dir_all(directory).during("make a data directory")?;
+    if geteuid().is_root() {
+        run(
+            Command::new("chown").arg(user).arg(directory),
+            "give a data directory away",
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn run(command: &mut Command, what: &str) -> Result<()> {
+    let output = command.stdin(Stdio::null()).output().await.during(what)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said: Vec<&str> = said.lines().rev().take(20).collect();
+    Err(CannotTorment::new(
+        what,
+        said.into_iter().rev().collect::<Vec<_>>().join("\n"),
+    ))
+}
+
+/// Below the ports that outgoing connections use: the server must find its own free again when it restarts.
+fn free_address() -> Result<SocketAddr> {
+    const TRIES: usize = 200;
+    for _ in 0..TRIES {
+        let port = 15_000 + u16::try_from(redeliver::entropy::draw() % 15_000).unwrap_or(0);
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        if TcpListener::bind(address).is_ok() {
+            return Ok(address);
+        }
+    }
+    Err(CannotTorment::new(
+        "find a free port",
+        "none between 15000 and 30000",
+    ))
+}
+
+/// The first of these that exists.
+pub(super) fn program(name: &str, folders: &[PathBuf], package: &str) -> Result<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut places = folders.iter().cloned().chain(std::env::split_paths(&path));
+    places
+        .find_map(|folder| Some(folder.join(name)).filter(|file| file.is_file()))
+        .ok_or_else(|| {
+            CannotTorment::new(
+                format!("{name} is missing"),
+                format!("install the package {package}, or run scripts/services install"),
+            )
+        })
+}
