@@ -9,5 +9,6 @@ pub mod fleet;
 pub mod history;
 pub mod occ;
 mod range;
+pub mod verify;
 
 pub use range::OutOfRange;

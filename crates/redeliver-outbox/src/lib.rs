@@ -10,6 +10,8 @@ pub mod enqueue;
 pub mod inbox;
 pub mod limits;
 mod message;
+#[doc(hidden)]
+pub mod plants;
 mod reason;
 pub mod relay;
 pub mod state;
@@ -21,3 +23,8 @@ pub use inbox::{Inbox, Seen};
 pub use message::{Message, MessageId, NoMessageId, Payload};
 pub use reason::{DeadReason, NoReason};
 pub use timestamp::{Timestamp, millis_up};
+
+/// The README's examples are compiled and run as tests: here, where both halves are at hand.
+#[cfg(all(doctest, feature = "enqueue-rusqlite"))]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -69,8 +69,3 @@ pub mod prelude {
     pub use crate::stream::Reconnect as _;
     pub use crate::{Class, Classify, GaveUp, Jitter, Policy, RetryOperation as _, Run as _};
 }
-
-/// The README's examples are compiled and run as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;

@@ -7,6 +7,7 @@ mod dead;
 mod errors;
 mod help;
 mod look;
+mod readme;
 mod rows;
 mod send;
 mod serve;

@@ -11,6 +11,10 @@ pub(super) enum Actor {
     Payment(u64),
     Careless,
     Stream,
+    Shop,
+    Relay,
+    Person,
+    Step(u32),
 }
 
 impl Actor {
@@ -19,15 +23,20 @@ impl Actor {
             Self::Payment(number) => format!("payment {number}"),
             Self::Careless => "careless".to_owned(),
             Self::Stream => "stream".to_owned(),
+            Self::Shop => "shop".to_owned(),
+            Self::Relay => "relay".to_owned(),
+            Self::Person => "person".to_owned(),
+            Self::Step(number) => format!("step {number}"),
         }
     }
 
     /// The ANSI colour that tells one from the other.
     const fn colour(self) -> u8 {
         match self {
-            Self::Payment(_) => 36,
-            Self::Careless => 33,
-            Self::Stream => 35,
+            Self::Payment(_) | Self::Relay => 36,
+            Self::Careless | Self::Person => 33,
+            Self::Stream | Self::Shop => 35,
+            Self::Step(_) => 32,
         }
     }
 }

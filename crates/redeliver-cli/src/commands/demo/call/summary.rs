@@ -1,17 +1,15 @@
 use redeliver_lab::faulty::FaultyStats;
 use serde_json::{Value, json};
 
-use super::{payments::Tally, ticker::Ticks};
+use super::payments::Tally;
 
-/// What the demo did, in words.
-pub(super) fn words(elapsed: &str, tally: &Tally, ticks: &Ticks, server: &FaultyStats) -> String {
-    let counted = |number: Option<u64>| number.map_or("?".to_owned(), |number| number.to_string());
+/// What became of the payments, in words.
+pub(super) fn words(elapsed: &str, tally: &Tally, server: &FaultyStats) -> String {
     let payments = &server.payments;
     format!(
         "\nAfter {elapsed}:\n\
          \x20 payments  {} of {} authorized in {} attempts, {} more under way; {} waits were asked for by the server, {} came back early\n\
          \x20 careless  {} sent without a key, {} attempts: what may have executed is not repeated\n\
-         \x20 stream    {} items over {} connections, {} gaps; {} lost, {} repeated\n\
          \x20 the API   answered {} requests, authorized {} payments; {} were asked for again with their key and not charged twice\n\n\
          What to try next:\n\
          \x20 redeliver explain --base 200ms --max 2500ms --jitter full --deadline 8s --attempt-timeout 1200ms\n\
@@ -26,19 +24,14 @@ pub(super) fn words(elapsed: &str, tally: &Tally, ticks: &Ticks, server: &Faulty
         tally.early_waits,
         tally.careless,
         tally.careless_attempts,
-        ticks.items,
-        ticks.connections,
-        ticks.gaps,
-        counted(ticks.ledger.lost()),
-        counted(ticks.ledger.repeated()),
         server.requests,
         payments.authorized,
         payments.replayed,
     )
 }
 
-/// What the demo did, for programs.
-pub(super) fn value(tally: &Tally, ticks: &Ticks, server: &FaultyStats) -> Value {
+/// What became of the payments, for programs.
+pub(super) fn value(tally: &Tally, server: &FaultyStats) -> Value {
     json!({
         "payments": {
             "calls": tally.calls,
@@ -49,13 +42,6 @@ pub(super) fn value(tally: &Tally, ticks: &Ticks, server: &FaultyStats) -> Value
             "early_waits": tally.early_waits,
         },
         "careless": { "calls": tally.careless, "attempts": tally.careless_attempts },
-        "stream": {
-            "items": ticks.items,
-            "connections": ticks.connections,
-            "gaps": ticks.gaps,
-            "lost": ticks.ledger.lost(),
-            "repeated": ticks.ledger.repeated(),
-        },
         "server": { "requests": server.requests, "payments": server.payments },
     })
 }

@@ -10,7 +10,7 @@ use std::{
 
 use redeliver::{Jitter, Policy, clock, http::Client};
 
-use super::narrator::{Actor, Narrator};
+use super::super::narrator::{Actor, Narrator};
 use crate::commands::call::{
     answer::Ended,
     record::{Record, watched},
