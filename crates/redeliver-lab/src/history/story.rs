@@ -40,8 +40,16 @@ impl History {
             lines.iter().map(|line| line.0).min().unwrap_or(0),
             lines.iter().map(|line| line.0).max().unwrap_or(Micros::MAX),
         );
+        // What befell the relays that had it, and what befell others around that time. A kill lasts, but only its moment is news.
         let concerns = |disturbance: &&Disturbance| {
-            disturbance.from <= end.saturating_add(self.lease) && disturbance.until >= begin
+            let its_relay = |run| arrivals.iter().any(|arrival| arrival.relay == run);
+            let ended = match disturbance.until {
+                Micros::MAX => disturbance.from,
+                until => until,
+            };
+            disturbance.relay.is_some_and(its_relay)
+                || (disturbance.from <= end.saturating_add(self.lease)
+                    && ended.saturating_add(self.lease) >= begin)
         };
         for disturbance in self.disturbances.iter().filter(concerns) {
             let whom = match disturbance.relay {
@@ -82,4 +90,34 @@ impl History {
 
 fn seconds(at: Micros) -> String {
     format!("{:>5}.{:06}", at / 1_000_000, at % 1_000_000)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::history::{Disturbance, DisturbanceKind, checks::example::sent};
+
+    #[test]
+    fn a_story_tells_what_concerns_the_message_and_nothing_else() {
+        let mut history = sent(1);
+        let kill = |relay, from| Disturbance {
+            kind: DisturbanceKind::Kill,
+            relay: Some(relay),
+            from,
+            until: u64::MAX,
+        };
+        history.arrivals[0].at = 50_000_000;
+        history.messages.get_mut(&1).unwrap().ended_at = 49_000_000;
+        history.disturbances = vec![kill(7, 5), kill(8, 49_500_000), kill(1, 90_000_000)];
+        let story = history.story(1).join("\n");
+        assert!(
+            story.contains("kill of run 8 for good") && story.contains("kill of run 1"),
+            "{story}"
+        );
+        assert!(!story.contains("run 7"), "{story}");
+        assert!(
+            story.contains("committed") && story.contains("attempt 1: Accepted"),
+            "{story}"
+        );
+        assert!(story.contains("sent after 1 attempts"), "{story}");
+    }
 }
