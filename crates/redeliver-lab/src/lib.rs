@@ -5,5 +5,6 @@ pub mod faulty;
 pub mod fleet;
 pub mod occ;
 mod range;
+pub mod verify;
 
 pub use range::OutOfRange;

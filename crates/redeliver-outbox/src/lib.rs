@@ -10,6 +10,8 @@ pub mod enqueue;
 pub mod inbox;
 pub mod limits;
 mod message;
+#[doc(hidden)]
+pub mod plants;
 mod reason;
 pub mod relay;
 pub mod state;

@@ -6,6 +6,7 @@ mod explain;
 mod faulty;
 mod outbox;
 mod simulate;
+mod verify;
 mod watch;
 
 use clap::Subcommand;
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Call(Box<call::CallArgs>),
     Explain(explain::Explain),
     Simulate(simulate::Simulate),
+    Verify(verify::VerifyArgs),
     Faulty(faulty::FaultyArgs),
     Watch(Box<watch::WatchArgs>),
 }
@@ -31,6 +33,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Call(args) => wait_for(call::run(*args)),
         Command::Explain(explain) => explain.run(),
         Command::Simulate(simulate) => simulate.run(),
+        Command::Verify(args) => verify::run(&args),
         Command::Faulty(args) => wait_for(faulty::run(args)),
         Command::Watch(args) => wait_for(watch::run(*args)),
     }

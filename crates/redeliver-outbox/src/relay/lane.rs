@@ -1,6 +1,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::Timestamp;
+use crate::{
+    Timestamp,
+    plants::{Plant, planted},
+};
 
 /// One lane, as far as it is in memory. Pure: it says whose turn it is.
 ///
@@ -72,7 +75,7 @@ impl Lane {
         let spilled = self.spilled_from.unwrap_or(i64::MAX);
         if waiting == i64::MAX && scheduled == i64::MAX && spilled == i64::MAX {
             Wish::Gone
-        } else if waiting < scheduled && waiting < spilled {
+        } else if waiting < scheduled && waiting <= spilled {
             Wish::Go(waiting)
         } else if spilled < scheduled {
             Wish::Read(spilled)
@@ -104,7 +107,8 @@ impl Lane {
     /// A message whose time has come: it is taken in if it can go at once.
     pub(super) fn push_due(&mut self, number: i64) -> Due {
         let first = self.queue.first().is_none_or(|&first| number < first);
-        let first = first && self.spilled_from.is_none_or(|from| number < from);
+        // What was let go was never scheduled: with the same number, it begins behind this one.
+        let first = first && self.spilled_from.is_none_or(|from| number <= from);
         let free = self.turn.is_none() && self.reading.is_none();
         if self.parked.is_some_and(|head| head != number) {
             return Due::Later;
@@ -121,6 +125,7 @@ impl Lane {
     }
 
     /// The message waits for its time. What stands behind it need not stay in memory meanwhile, and is named.
+    #[must_use = "what is named is to be let go"]
     pub(super) fn schedule(&mut self, number: i64, due: Option<Timestamp>) -> Vec<i64> {
         self.scheduled.insert(number, due);
         if self.queue.last().is_some_and(|&last| last > number) {
@@ -143,6 +148,9 @@ impl Lane {
     }
 
     pub(super) fn spill(&mut self, number: i64) {
+        if planted(Plant::LetGoForgotten) {
+            return;
+        }
         self.spilled_from = Some(self.spilled_from.map_or(number, |from| from.min(number)));
     }
 
@@ -156,8 +164,11 @@ impl Lane {
     }
 
     /// The lane stands still for this dead letter. What was let go is named.
+    #[must_use = "what is named is to be let go"]
     pub(super) fn park(&mut self, head: i64) -> Vec<i64> {
-        self.parked = Some(head);
+        if !planted(Plant::LaneNotParked) {
+            self.parked = Some(head);
+        }
         self.spill_all()
     }
 
@@ -215,7 +226,7 @@ mod tests {
     #[test]
     fn a_scheduled_head_holds_its_successors_but_not_its_predecessors() {
         let mut lane = Lane::default();
-        lane.schedule(6, None);
+        assert!(lane.schedule(6, None).is_empty());
         assert!(lane.push(5, true));
         assert!(!lane.push(7, true), "it waits in the database");
         assert_eq!(lane.wish(), Wish::Go(5));
@@ -233,8 +244,8 @@ mod tests {
     fn what_is_due_waits_for_what_is_before_it() {
         let mut lane = Lane::default();
         let later = Timestamp::from_millis(900);
-        lane.schedule(3, Some(later));
-        lane.schedule(6, None);
+        assert!(lane.schedule(3, Some(later)).is_empty());
+        assert!(lane.schedule(6, None).is_empty());
         assert_eq!(lane.push_due(6), Due::After(later));
         assert_eq!(lane.push_due(3), Due::Taken);
         assert_eq!(lane.wish(), Wish::Go(3));
@@ -257,9 +268,20 @@ mod tests {
     }
 
     #[test]
+    fn a_due_message_does_not_wait_for_what_was_let_go_behind_it() {
+        let mut lane = Lane::default();
+        assert!(lane.schedule(9, None).is_empty());
+        lane.spill(8);
+        lane.begin_read();
+        lane.end_read(Some(9));
+        assert_eq!(lane.push_due(9), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(9));
+    }
+
+    #[test]
     fn a_parked_lane_lets_only_its_head_go() {
         let mut lane = Lane::default();
-        lane.park(3);
+        assert!(lane.park(3).is_empty());
         assert!(!lane.push(4, true));
         assert_eq!(lane.wish(), Wish::Wait);
         assert_eq!(lane.push_due(3), Due::Taken);

@@ -1,5 +1,8 @@
+use std::collections::HashMap;
+
 use crate::{
     Message, Timestamp,
+    plants::{Plant, planted},
     store::{Claimed, Lease, Left},
 };
 
@@ -32,13 +35,22 @@ pub(super) struct Shard {
 struct Suspects {
     /// Inserted before the takeover.
     highest: i64,
-    /// Without a key: the first ones, as many as it could hold. (Those with a key may have been let go and overtaken by any number
-    /// of others, so all of them count.)
-    unkeyed: u32,
-    /// The last of those: what is let go and read again is as suspect as before.
-    unkeyed_through: i64,
-    /// Due before the first look.
-    due_until: Option<Timestamp>,
+    /// The most that it held.
+    window: u32,
+    /// Without a key: the first ones of each destination, as many as it could hold. (Those with a key may have been let go and
+    /// overtaken by any number of others, so all of them count.)
+    unkeyed: HashMap<String, Unkeyed>,
+    /// Scheduled: those that nobody has attempted since the first look, however often they were put off meanwhile.
+    since: Option<Timestamp>,
+}
+
+/// Messages of one destination without a key.
+#[derive(Debug)]
+struct Unkeyed {
+    /// So many more are suspect.
+    left: u32,
+    /// The last of those so far: what is let go and read again is as suspect as before.
+    through: i64,
 }
 
 impl Shard {
@@ -47,9 +59,9 @@ impl Shard {
             Left::Clean => None,
             Left::Crashed { window } => Some(Suspects {
                 highest: claimed.highest,
-                unkeyed: window,
-                unkeyed_through: 0,
-                due_until: None,
+                window,
+                unkeyed: HashMap::new(),
+                since: None,
             }),
         };
         Self {
@@ -66,23 +78,44 @@ impl Shard {
         let Some(suspects) = &mut self.suspects else {
             return false;
         };
+        if planted(Plant::SuspectsNotCounted) {
+            return false;
+        }
         if message.number() > suspects.highest {
             return false;
         }
         match source {
             Source::Due => {
-                let until = *suspects.due_until.get_or_insert(now);
-                message.next_attempt_at.is_none_or(|due| due <= until)
+                let since = *suspects.since.get_or_insert(now);
+                message.last_attempt_at.is_none_or(|attempt| attempt <= since)
             }
             Source::Fresh if message.key.is_some() => true,
             Source::Fresh => {
                 let number = message.number();
-                if number > suspects.unkeyed_through && suspects.unkeyed > 0 {
-                    suspects.unkeyed -= 1;
-                    suspects.unkeyed_through = number;
+                let unkeyed = suspects
+                    .unkeyed
+                    .entry(message.destination.clone())
+                    .or_insert(Unkeyed {
+                        left: suspects.window,
+                        through: 0,
+                    });
+                if number > unkeyed.through && unkeyed.left > 0 {
+                    unkeyed.left -= 1;
+                    unkeyed.through = number;
                 }
-                number <= suspects.unkeyed_through
+                number <= unkeyed.through
             }
         }
+    }
+
+    /// Whether something may be left of what was on its way when the owner before ended. Given back now, the next owner has to
+    /// suspect it as well.
+    pub(super) const fn has_suspects(&self) -> bool {
+        self.suspects.is_some()
+    }
+
+    /// The shard is empty: whatever was suspect has had its end.
+    pub(super) fn acquit(&mut self) {
+        self.suspects = None;
     }
 }

@@ -2,7 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use crate::{destination::Routes, store::LaneDemand};
+use crate::{
+    destination::Routes,
+    plants::{Plant, planted},
+    store::LaneDemand,
+};
 
 /// Messages of one destination in one shard that have no key, as far as they were let go for want of room.
 #[derive(Debug, Default)]
@@ -145,14 +149,19 @@ impl Tracks {
         for step in 0..count {
             let route = (self.next + step) % count;
             let line = &mut self.lines[route];
-            if line.in_flight < line.concurrency
-                && let Some(number) = line.ready.pop_front()
-            {
+            let free = line.in_flight < line.concurrency || planted(Plant::ConcurrencyIgnored);
+            if free && let Some(number) = line.ready.pop_front() {
                 self.next = (route + 1) % count;
                 return Some((route, number));
             }
         }
         None
+    }
+
+    /// Whether something was let go that has not been read again.
+    pub(super) fn has_spilled(&self) -> bool {
+        let mut tracks = self.tracks.values();
+        tracks.any(|track| track.spilled_from.is_some() || track.reading.is_some())
     }
 
     pub(super) fn wants_read(&self) -> bool {

@@ -8,6 +8,7 @@ use crate::{
     DeadReason, Message, Timestamp,
     destination::{LanePolicy, Outcome, Route},
     limits,
+    plants::{Plant, planted},
     store::{AfterDeath, Attempted, Verdict},
 };
 
@@ -37,6 +38,10 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
                 ..attempted("", "")
             });
         }
+        Outcome::Reject { reason, .. } if planted(Plant::RejectionRetried) => (Class::Transient, reason),
+        Outcome::Ambiguous { .. } if planted(Plant::SilenceIsDelivery) => {
+            return Verdict::Delivered(attempted("", ""));
+        }
         Outcome::Reject { kind, reason } => {
             return dead(
                 message,
@@ -46,6 +51,7 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
                 &reason,
             );
         }
+        Outcome::Retry { reason, .. } if planted(Plant::RetryAfterIgnored) => (Class::Transient, reason),
         Outcome::Retry { class, reason } => (class, reason),
         Outcome::Ambiguous { reason } => (Class::Unknown, reason),
     };
@@ -65,7 +71,9 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
             DeadReason::from_stop(stop),
             &reason,
         ),
-        Decision::Retry { .. } if message.key.is_some() && route.lane == LanePolicy::Skip => {
+        Decision::Retry { .. }
+            if message.key.is_some() && route.lane == LanePolicy::Skip && !planted(Plant::SkipWaits) =>
+        {
             dead(message, route, Some(attempted), DeadReason::LaneSkipped, &reason)
         }
         Decision::Retry { after, .. } if expires(message).is_some_and(|end| now.plus(after) >= end) => {
@@ -81,6 +89,11 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
 /// Why the message is not sent at all, if it is not: it is too old, or has been attempted often enough by processes that did not
 /// live to tell.
 pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option<Verdict> {
+    too_late(message, route, now).or_else(|| used_up(message, route))
+}
+
+/// It is too old.
+pub(super) fn too_late(message: &Message, route: &Route, now: Timestamp) -> Option<Verdict> {
     if let Some(end) = expires(message).filter(|&end| now >= end) {
         let error = format!("it was to be delivered before {end}");
         return Some(dead(message, route, None, DeadReason::Expired, &error));
@@ -92,6 +105,10 @@ pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option
         let error = format!("it is older than {}", redeliver::duration::display(longest));
         return Some(dead(message, route, None, DeadReason::Expired, &error));
     }
+    None
+}
+
+fn used_up(message: &Message, route: &Route) -> Option<Verdict> {
     let most = route
         .policy
         .max_attempts
@@ -104,6 +121,17 @@ pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option
     Some(dead(message, route, None, DeadReason::AttemptsExhausted, &error))
 }
 
+/// A bug: called delivered without ever having been sent.
+pub(super) fn unsent(message: &Message) -> Verdict {
+    Verdict::Delivered(Attempted {
+        attempt: message.attempts + 1,
+        took: Duration::ZERO,
+        class: "",
+        error: String::new(),
+        resumes_lane: false,
+    })
+}
+
 /// A dead letter, and what its lane does about it.
 pub(super) fn dead(
     message: &Message,
@@ -114,8 +142,8 @@ pub(super) fn dead(
 ) -> Verdict {
     let lane = match (&message.key, route.lane) {
         (None, _) => AfterDeath::None,
-        (Some(_), LanePolicy::Park) => AfterDeath::Park,
-        (Some(_), LanePolicy::Block | LanePolicy::Skip) => AfterDeath::Gap,
+        (Some(_), LanePolicy::Park) if !planted(Plant::ParkedLaneGoesOn) => AfterDeath::Park,
+        (Some(_), _) => AfterDeath::Gap,
     };
     Verdict::Dead {
         attempted,
@@ -127,12 +155,17 @@ pub(super) fn dead(
 
 /// Once a person has put a message back, its age does not count against it.
 fn expires(message: &Message) -> Option<Timestamp> {
-    message.expires_at.filter(|_| message.redrives == 0)
+    message
+        .expires_at
+        .filter(|_| message.redrives == 0 && !planted(Plant::ExpiryIgnored))
 }
 
 fn policy_for(message: &Message, policy: &Policy) -> Policy {
     let mut policy = *policy;
     policy.deadline = policy.deadline.filter(|_| message.redrives == 0);
+    if planted(Plant::OneAttemptTooMany) {
+        policy.max_attempts = policy.max_attempts.map(|most| most + 1);
+    }
     policy
 }
 

@@ -183,6 +183,15 @@ pub struct Found {
     pub next_due: Option<Duration>,
 }
 
+impl Found {
+    /// Whether there is no message in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let lanes = self.lanes.iter().all(|lane| lane.messages.is_empty());
+        lanes && self.fresh.is_empty() && self.due.is_empty()
+    }
+}
+
 /// The answer to a [`LaneDemand`].
 #[derive(Clone, Debug, Default)]
 pub struct LaneFound {

@@ -4,6 +4,7 @@ use redeliver::Moment;
 
 use super::{Engine, Event};
 use crate::{
+    plants::{Plant, planted},
     relay::{membership::rebalance, trouble::Trouble, witness::Happening},
     store::{Beat, Claimed, Lease, Membership, Result},
 };
@@ -32,7 +33,7 @@ const AFTER_EXPIRY: Duration = Duration::from_millis(5);
 
 impl Beating {
     pub(super) fn lease_holds(&self, now: Moment) -> bool {
-        now < self.valid_until
+        now < self.valid_until || planted(Plant::LeaseNotMinded)
     }
 
     pub(super) const fn is_changing_shards(&self) -> bool {
@@ -188,9 +189,13 @@ impl Engine {
         if self.beating.releasing || !self.beating.release_trouble.allows(now) {
             return;
         }
-        let quiet = self.window.quiet();
-        if !quiet.is_empty() {
-            self.release(quiet, true);
+        // One statement at a time: what is left for the other word follows when this one has ended.
+        for clean in [true, false] {
+            let quiet = self.window.quiet(clean);
+            if !quiet.is_empty() {
+                self.release(quiet, clean);
+                return;
+            }
         }
     }
 

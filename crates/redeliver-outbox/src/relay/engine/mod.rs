@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Message, Timestamp,
     destination::{Outcome, Route},
+    plants::{Plant, planted},
     store::{Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement},
 };
 
@@ -179,7 +180,9 @@ impl Engine {
     }
 
     fn next_deadline(&self, now: Moment) -> Moment {
-        let quiet = !self.window.quiet().is_empty();
+        let quiet = [true, false]
+            .iter()
+            .any(|&clean| !self.window.quiet(clean).is_empty());
         let deadlines = [
             self.beating.deadline(),
             self.settling.deadline(self.relay.config.settle_linger),
@@ -216,7 +219,8 @@ impl Engine {
         drop(self.tasks);
         let goodbye = async {
             if !leases.is_empty() {
-                store.release(worker, &leases, false).await?;
+                let clean = planted(Plant::AbandonedAsClean);
+                store.release(worker, &leases, clean).await?;
             }
             store.leave(worker).await
         };
@@ -232,7 +236,7 @@ impl Engine {
 
     /// The shard is somebody else's.
     fn lose(&mut self, lease: Lease) {
-        if !self.window.leases().any(|held| held == lease) {
+        if !self.window.leases().any(|held| held == lease) || planted(Plant::LostShardKept) {
             return;
         }
         self.window.lose(lease.shard);

@@ -142,10 +142,7 @@ impl Engine {
 
     fn plan_next_read(&mut self, found: &Found, now: Moment) {
         let config = &self.relay.config;
-        let empty = found.fresh.is_empty()
-            && found.due.is_empty()
-            && found.lanes.iter().all(|lane| lane.messages.is_empty());
-        self.reading.pause = if empty {
+        self.reading.pause = if found.is_empty() {
             self.reading.pause.saturating_mul(2).min(config.poll_latest)
         } else {
             config.poll_soonest

@@ -7,8 +7,9 @@ use redeliver::{Moment, clock};
 
 use super::{Engine, Event};
 use crate::{
-    Message,
+    Message, MessageId,
     destination::{Delivery, Outcome, Route, fits},
+    plants::{Plant, planted},
     relay::{
         verdict::{self, Ended},
         window::Turn,
@@ -40,14 +41,20 @@ impl Engine {
 
     /// What has to be written before, or instead of, an attempt.
     fn before_send(&self, turn: &Turn, now: Moment) -> Option<Verdict> {
-        if turn.counted {
-            return None;
-        }
         let (message, route) = (&turn.message, &self.routes[turn.route]);
+        if turn.counted {
+            // All else was looked at before it was counted; time has gone on since.
+            return verdict::too_late(message, route, self.database_now(now));
+        }
+        if planted(Plant::SettledBeforeSend) {
+            return Some(verdict::unsent(message));
+        }
         if let Some(refused) = verdict::refuse(message, route, self.database_now(now)) {
             return Some(refused);
         }
-        if let Err((reason, error)) = fits(message, route) {
+        if let Err((reason, error)) = fits(message, route)
+            && !planted(Plant::PayloadNotExamined)
+        {
             return Some(verdict::dead(message, route, None, reason, &error));
         }
         turn.count_first.then(|| Verdict::Counted {
@@ -64,10 +71,15 @@ impl Engine {
             headed_parked_lane,
             ..
         } = turn;
-        let attempt = if counted {
-            message.attempts
+        let attempt = match counted {
+            _ if planted(Plant::AttemptsReset) => 1,
+            true => message.attempts,
+            false => message.attempts + 1,
+        };
+        let message = if planted(Plant::IdChanges) {
+            under_another_id(&message, attempt)
         } else {
-            message.attempts + 1
+            message
         };
         self.relay.witness.saw(Happening::Sending {
             message: &message,
@@ -151,6 +163,13 @@ fn tell_retry(message: &Message, route: &Route, verdict: &Verdict) {
             "retry_attempt"
         );
     }
+}
+
+/// A bug: whoever keeps ids to know a message again does not know this one.
+fn under_another_id(message: &Message, attempt: u32) -> Arc<Message> {
+    let mut message = message.clone();
+    message.id = MessageId::new(message.number(), message.id.salt() ^ i64::from(attempt));
+    Arc::new(message)
 }
 
 fn time_for(route: &Route) -> Duration {

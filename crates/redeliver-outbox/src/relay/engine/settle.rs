@@ -7,6 +7,8 @@ use redeliver::{Moment, clock};
 
 use super::{Engine, Event};
 use crate::{
+    Message,
+    plants::{Plant, planted},
     relay::{trouble::Trouble, witness::Happening},
     store::{Result, Settled, Settlement, Verdict},
 };
@@ -31,10 +33,13 @@ impl Settling {
     }
 
     pub(super) fn deadline(&self, linger: Duration) -> Moment {
-        match (self.under_way, self.trouble.until, self.since) {
-            (true, _, _) | (_, _, None) => Moment::FAR_FUTURE,
-            (false, Some(until), _) => until,
-            (false, None, Some(since)) => since.plus(linger),
+        match self.since {
+            Some(since) if !self.under_way => {
+                let gathered = since.plus(linger);
+                // A deadline that has passed while nothing may begin would be a loop without a pause.
+                self.trouble.until.map_or(gathered, |until| until.max(gathered))
+            }
+            _ => Moment::FAR_FUTURE,
         }
     }
 }
@@ -69,6 +74,11 @@ impl Engine {
 
     pub(super) fn settle_ended(&mut self, batch: Vec<Settlement>, result: Result<Settled>, now: Moment) {
         self.settling.under_way = false;
+        let result = if planted(Plant::LostAnswerIsSuccess) {
+            result.or_else(|_| Ok(Settled::default()))
+        } else {
+            result
+        };
         match result {
             Ok(settled) => {
                 self.settling.trouble.worked("write verdicts");
@@ -91,7 +101,8 @@ impl Engine {
                 let leases: Vec<_> = self.window.leases().collect();
                 let held = batch
                     .into_iter()
-                    .filter(|settlement| leases.contains(&settlement.lease));
+                    .filter(|settlement| leases.contains(&settlement.lease))
+                    .filter(|_| !planted(Plant::LostAnswerForgotten));
                 self.settling.pending.splice(0..0, held);
                 self.settling.since.get_or_insert(now);
             }
@@ -104,7 +115,9 @@ impl Engine {
             Verdict::Delivered(_) => &figures.delivered,
             Verdict::Retry { .. } => &figures.retried,
             Verdict::Dead { .. } => {
-                tell_death(settlement);
+                if let Some(message) = self.window.message(settlement.number) {
+                    tell_death(message, settlement);
+                }
                 &figures.dead
             }
             Verdict::Postponed(_) | Verdict::Counted { .. } => return,
@@ -114,13 +127,14 @@ impl Engine {
 }
 
 /// A dead letter is told when it is one: the verdict is written.
-fn tell_death(settlement: &Settlement) {
+fn tell_death(message: &Message, settlement: &Settlement) {
     if let Verdict::Dead { reason, error, .. } = &settlement.verdict {
         tracing::event!(
             name: "dead_lettered",
             target: "redeliver",
             tracing::Level::WARN,
-            number = settlement.number,
+            message_id = %message.id,
+            destination = %message.destination,
             reason = %reason,
             error_message = %error,
             timestamp = %clock::timestamp(clock::wall()),

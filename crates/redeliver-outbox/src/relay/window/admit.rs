@@ -7,6 +7,7 @@ use crate::{
     DeadReason, Message, Timestamp,
     destination::unknown,
     limits,
+    plants::{Plant, planted},
     relay::lane::Due,
     store::{AfterDeath, Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Settlement, Until, Verdict},
 };
@@ -30,6 +31,7 @@ impl Window {
     pub(in crate::relay) fn admit(&mut self, found: Found, demand: &Demand) -> Vec<Settlement> {
         let mut settlements = Vec::new();
         let now = found.now;
+        let nothing = found.is_empty() && !found.more && found.next_due.is_none();
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.
         for (asked, found) in demand.lanes.iter().zip(found.lanes) {
             self.end_lane_read(asked, &found);
@@ -54,8 +56,23 @@ impl Window {
         for message in found.due {
             settlements.extend(self.take_in(message, Source::Due, now));
         }
-        self.settled_meanwhile = None;
+        let unchanged = self
+            .settled_meanwhile
+            .take()
+            .is_none_or(|settled| settled.is_empty());
+        if nothing && unchanged {
+            self.acquit();
+        }
         settlements
+    }
+
+    /// A read has found nothing in any shard, due or not: if nothing is held or was let go either, there are no suspects left.
+    fn acquit(&mut self) {
+        if self.held.is_empty() && self.lanes.is_empty() && !self.tracks.has_spilled() {
+            for shard in self.shards.values_mut().filter(|shard| shard.caught_up) {
+                shard.acquit();
+            }
+        }
     }
 
     fn end_lane_read(&mut self, asked: &LaneDemand, found: &LaneFound) {
@@ -63,7 +80,7 @@ impl Window {
             return;
         };
         let last = found.messages.last().map_or(asked.from, |last| last.number() + 1);
-        let next = (!found.complete).then_some(last);
+        let next = (!found.complete && !planted(Plant::RereadEndsEarly)).then_some(last);
         match &asked.key {
             None => self.tracks.track(asked.shard, route).end_read(next),
             Some(key) => {
@@ -80,7 +97,9 @@ impl Window {
             return;
         };
         let key = LaneKey::new(shard, route, &id.key);
-        if let Some(lane) = self.lanes.get_mut(&key) {
+        if let Some(lane) = self.lanes.get_mut(&key)
+            && !planted(Plant::LaneNeverResumes)
+        {
             lane.resume();
             self.refresh(&key);
         }
@@ -89,11 +108,14 @@ impl Window {
     fn take_in(&mut self, message: Message, source: Source, now: Timestamp) -> Option<Settlement> {
         let number = message.number();
         let settled = self.settled_meanwhile.as_ref();
-        let known =
-            self.held.contains_key(&number) || settled.is_some_and(|settled| settled.contains(&number));
+        let known = self.held.contains_key(&number)
+            || settled.is_some_and(|settled| settled.contains(&number) && !planted(Plant::OldReadBelieved));
         let shard = self.shards.get_mut(&message.shard)?;
         // A due message of a shard that is not yet known to its end comes again with the next read.
-        let too_soon = source == Source::Due && message.key.is_some() && !shard.caught_up;
+        let too_soon = source == Source::Due
+            && message.key.is_some()
+            && !shard.caught_up
+            && !planted(Plant::DueBeforeCaughtUp);
         if known || shard.leaving || too_soon {
             return None;
         }
@@ -197,7 +219,9 @@ impl Window {
             Due::After(due) => due.max(now.plus(NOT_NOW)),
             Due::Later => now.plus(PARKED),
         };
-        lane.schedule(number, Some(until));
+        // Left in the window without a place in their lane, they would be taken for known when they are read again.
+        let behind = lane.schedule(number, Some(until));
+        self.let_all_go(behind);
         self.hold(busy(
             arrival.message,
             arrival.lease,
@@ -210,7 +234,8 @@ impl Window {
 
 /// The time that the message asked for, if it has not come.
 fn not_yet(message: &Message, now: Timestamp) -> Option<Timestamp> {
-    message.not_before.filter(|&due| due > now)
+    let asked = message.not_before.filter(|_| !planted(Plant::NotBeforeIgnored));
+    asked.filter(|&due| due > now)
 }
 
 /// Held only until its verdict is written.

@@ -3,7 +3,10 @@
 use std::collections::HashSet;
 
 use super::{LaneKey, Window, Wish};
-use crate::store::{Demand, LaneDemand};
+use crate::{
+    plants::{Plant, planted},
+    store::{Demand, LaneDemand},
+};
 
 /// So many lanes are read again in one statement.
 const LANES_A_READ: usize = 16;
@@ -32,7 +35,12 @@ impl Window {
     }
 
     fn room(&self) -> Option<usize> {
-        let room = self.limits.messages.saturating_sub(self.held.len());
+        let held = if planted(Plant::WindowUnbounded) {
+            0
+        } else {
+            self.held.len()
+        };
+        let room = self.limits.messages.saturating_sub(held);
         let fitting = match self.usual_weight {
             Some(usual) => self.limits.bytes.saturating_sub(self.weight) / usual.max(1),
             None => FIRST_READ,
@@ -80,6 +88,9 @@ impl Window {
     /// The read failed; it will be asked for again.
     pub(in crate::relay) fn read_failed(&mut self, demand: &Demand) {
         self.settled_meanwhile = None;
+        if planted(Plant::FailedReadForgotten) {
+            return;
+        }
         for asked in &demand.lanes {
             let Some(route) = self.tracks.index(&asked.destination) else {
                 continue;

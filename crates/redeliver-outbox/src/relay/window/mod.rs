@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Message,
     destination::Routes,
+    plants::{Plant, planted},
     store::{Claimed, LaneId, Lease},
 };
 
@@ -139,14 +140,18 @@ impl Window {
     pub(super) fn own(&mut self, claimed: &Claimed) {
         let shard = claimed.lease.shard;
         self.shards.insert(shard, Shard::new(claimed));
-        for scheduled in &claimed.scheduled {
+        let scheduled = claimed.scheduled.iter();
+        for scheduled in scheduled.filter(|_| !planted(Plant::ScheduledNotLoaded)) {
             if let Some(lane) = self.lane(shard, &scheduled.lane) {
-                lane.schedule(scheduled.number, None);
+                let behind = lane.schedule(scheduled.number, None);
+                self.let_all_go(behind);
             }
         }
-        for parked in &claimed.parked {
+        let parked = claimed.parked.iter();
+        for parked in parked.filter(|_| !planted(Plant::ParkForgotten)) {
             if let Some(lane) = self.lane(shard, &parked.lane) {
-                lane.park(parked.head);
+                let behind = lane.park(parked.head);
+                self.let_all_go(behind);
             }
         }
     }
@@ -182,12 +187,13 @@ impl Window {
         self.let_all_go(gone);
     }
 
-    /// Shards on their way out of which nothing is held any more.
-    pub(super) fn quiet(&self) -> Vec<Lease> {
+    /// Shards on their way out of which nothing is held any more: those that can be given back as clean, or those that cannot.
+    pub(super) fn quiet(&self, clean: bool) -> Vec<Lease> {
         let quiet = self
             .shards
             .values()
-            .filter(|shard| shard.leaving && shard.held == 0);
+            .filter(|shard| shard.leaving && (shard.held == 0 || planted(Plant::ReleasedInFlight)))
+            .filter(|shard| shard.has_suspects() != clean);
         quiet.map(|shard| shard.lease).collect()
     }
 
@@ -253,6 +259,11 @@ impl Window {
                 continue;
             };
             held.stage = Stage::Busy;
+            if planted(Plant::TurnEndsAtSend)
+                && let Some(lane) = held.lane.as_ref().and_then(|key| self.lanes.get_mut(key))
+            {
+                lane.end_turn(number);
+            }
             let lane = held.lane.as_ref().and_then(|key| self.lanes.get(key));
             return Some(Turn {
                 message: Arc::clone(&held.message),
@@ -271,6 +282,11 @@ impl Window {
 
     pub(super) fn sent(&mut self, route: usize) {
         self.tracks.sending(route, -1);
+    }
+
+    /// A message that is held.
+    pub(super) fn message(&self, number: i64) -> Option<&Message> {
+        self.held.get(&number).map(|held| &*held.message)
     }
 
     /// Whether a message is still this relay's, in this epoch of its shard.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Stage, Window};
 use crate::{
     Timestamp,
+    plants::{Plant, planted},
     store::{AfterDeath, Settlement, Verdict},
 };
 
@@ -30,6 +31,7 @@ impl Window {
         };
         lane.end_turn(number);
         let behind = match &settlement.verdict {
+            Verdict::Retry { .. } if planted(Plant::HeadDoesNotBlock) => Vec::new(),
             Verdict::Retry { wait, .. } => lane.schedule(number, Some(now.plus(*wait))),
             Verdict::Dead {
                 lane: AfterDeath::Park,

@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Timestamp, millis_up,
+    plants::{Plant, planted},
     store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId},
 };
 
@@ -55,9 +56,17 @@ pub(super) fn claim(
     let now = session.now.as_millis();
     let free = session.rows(
         include_str!("sql/claimable.sql"),
-        (&worker.0, now, row::limit(at_most)),
+        (
+            &worker.0,
+            if planted(Plant::LiveLeaseTaken) {
+                i64::MAX
+            } else {
+                now
+            },
+            row::limit(at_most),
+        ),
         |row| {
-            let left = if row.get(2)? {
+            let left = if row.get(2)? || planted(Plant::CrashTakenForClean) {
                 Left::Clean
             } else {
                 Left::Crashed { window: row.get(3)? }
@@ -65,7 +74,7 @@ pub(super) fn claim(
             let epoch: i64 = row.get(1)?;
             let lease = Lease {
                 shard: row.get(0)?,
-                epoch: epoch + 1,
+                epoch: epoch + i64::from(!planted(Plant::EpochNotBumped)),
             };
             Ok((lease, left, row.get(4)?))
         },
@@ -112,6 +121,9 @@ fn parked(session: &Session<'_>, shard: u16) -> rusqlite::Result<Vec<ParkedLane>
 }
 
 pub(super) fn release(session: &Session<'_>, worker: &WorkerId, leases: &[Lease], clean: bool) -> Done<()> {
+    if planted(Plant::NothingReleased) {
+        return Ok(());
+    }
     for lease in leases {
         session.execute(
             include_str!("sql/release.sql"),

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Message, Timestamp,
+    plants::{Plant, planted},
     store::{Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result},
 };
 
@@ -103,7 +104,7 @@ fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand) -> rusql
         ),
         row::message,
     )?;
-    let complete = messages.len() <= demand.limit;
+    let complete = messages.len() <= demand.limit || planted(Plant::LaneReadEndsEarly);
     messages.truncate(demand.limit);
     Ok(LaneFound { messages, complete })
 }
@@ -134,7 +135,11 @@ fn read_due(session: &Session<'_>, at_most: usize, shards: &str) -> rusqlite::Re
     }
     let due = session.rows(
         include_str!("sql/read_due.sql"),
-        (session.now.as_millis(), shards, row::limit(at_most)),
+        (
+            session.now.as_millis() + if planted(Plant::DueReadEarly) { 2_000 } else { 0 },
+            shards,
+            row::limit(at_most),
+        ),
         row::message,
     )?;
     let more = due.len() == at_most;
@@ -168,7 +173,7 @@ fn read_fresh(
             row::message,
         )?;
         if let Some(last) = rows.last() {
-            *cursor = last.number();
+            *cursor = last.number() + i64::from(planted(Plant::CursorPassesUnread));
         }
         if rows.len() < room {
             found.caught_up.push(*shard);

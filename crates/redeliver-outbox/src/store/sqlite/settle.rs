@@ -6,6 +6,7 @@ use super::connection::{Done, Session};
 use crate::{
     limits::error_text,
     millis_up,
+    plants::{Plant, planted},
     store::{AfterDeath, Attempted, Settled, Settlement, Until, Verdict, WorkerId},
 };
 
@@ -19,11 +20,15 @@ pub(super) fn settle(session: &Session<'_>, worker: &WorkerId, settlements: &[Se
         .collect();
     let mut stale = BTreeSet::new();
     for settlement in settlements {
-        if owned.get(&settlement.lease.shard) == Some(&settlement.lease.epoch) {
+        let current = owned.get(&settlement.lease.shard) == Some(&settlement.lease.epoch);
+        if current || planted(Plant::NoFence) {
             write(session, worker, settlement)?;
         } else {
             stale.insert(settlement.lease.shard);
         }
+    }
+    if planted(Plant::StaleNotTold) {
+        stale.clear();
     }
     Ok(Settled {
         stale: stale.into_iter().collect(),
@@ -36,17 +41,26 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
         Verdict::Delivered(attempted) => deliver(session, settlement, attempted),
         Verdict::Retry { attempted, wait } => {
             let (now, error) = (session.now.as_millis(), error_text(&attempted.error));
+            let due = if planted(Plant::RetryAtOnce) {
+                session.now
+            } else {
+                session.now.plus(*wait)
+            };
+            if planted(Plant::DeleteOnFailure) {
+                session.execute(include_str!("sql/remove.sql"), [settlement.number])?;
+            }
             let values = (
                 settlement.number,
                 settlement.lease.shard,
-                attempted.attempt,
-                session.now.plus(*wait).as_millis(),
+                attempted.attempt - u32::from(planted(Plant::AttemptsNotCounted)),
+                due.as_millis(),
                 now,
                 error,
                 millis_up(*wait),
                 settlement.redrives,
             );
-            if session.execute(include_str!("sql/retry.sql"), values)? > 0 {
+            let written = session.execute(include_str!("sql/retry.sql"), values)? > 0;
+            if written && !planted(Plant::FailureNotLogged) {
                 log(session, worker, settlement.number, &Log::of(attempted))?;
             }
             Ok(())
@@ -63,7 +77,9 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
                 until.as_millis(),
                 settlement.redrives,
             );
-            session.execute(include_str!("sql/postpone.sql"), values)?;
+            if !planted(Plant::PostponementForgotten) {
+                session.execute(include_str!("sql/postpone.sql"), values)?;
+            }
             Ok(())
         }
         Verdict::Counted { attempt } => {
@@ -75,7 +91,8 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
                 now,
                 settlement.redrives,
             );
-            if session.execute(include_str!("sql/count_attempt.sql"), values)? > 0 {
+            let written = session.execute(include_str!("sql/count_attempt.sql"), values)? > 0;
+            if written && !planted(Plant::InterruptionNotLogged) {
                 log(session, worker, settlement.number, &Log::begun(*attempt))?;
             }
             Ok(())
@@ -93,7 +110,9 @@ fn deliver(session: &Session<'_>, settlement: &Settlement, attempted: &Attempted
         millis_up(attempted.took),
         settlement.redrives,
     );
-    if session.execute(include_str!("sql/deliver.sql"), values)? > 0 {
+    let kept =
+        planted(Plant::HistoryForgotten) || session.execute(include_str!("sql/deliver.sql"), values)? > 0;
+    if kept {
         session.execute(include_str!("sql/remove.sql"), [number])?;
         session.execute(
             include_str!("sql/forget_interrupted.sql"),
@@ -128,7 +147,8 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
         *lane == AfterDeath::Gap,
         settlement.redrives,
     );
-    if session.execute(include_str!("sql/bury.sql"), values)? == 0 {
+    let deleted = planted(Plant::DeadLetterDeleted);
+    if !deleted && session.execute(include_str!("sql/bury.sql"), values)? == 0 {
         return Ok(());
     }
     if let Some(attempted) = attempted {
@@ -141,7 +161,9 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
             session.execute(include_str!("sql/resume_lane.sql"), (shard, number))?
         }
     };
-    session.execute(include_str!("sql/remove.sql"), [number])?;
+    if !planted(Plant::DeadLetterStaysLive) {
+        session.execute(include_str!("sql/remove.sql"), [number])?;
+    }
     Ok(())
 }
 

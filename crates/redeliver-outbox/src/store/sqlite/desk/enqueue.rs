@@ -8,6 +8,7 @@ use crate::{
     desk::{Act, DeadLetter, Enqueued},
     enqueue::Due,
     limits::error_text,
+    plants::{Plant, planted},
     store::{StoreError, StoreErrorKind},
 };
 
@@ -43,6 +44,9 @@ fn insert_once(session: &Session<'_>, message: &NewMessage, key: &str) -> rusqli
             Ok(MessageId::new(row.get(0)?, row.get(1)?))
         })
         .optional()?;
+    if planted(Plant::DeduplicationIgnored) {
+        return Ok(Enqueued::New(insert(session, message)?));
+    }
     if let Some(id) = there {
         return Ok(Enqueued::again(id));
     }

@@ -4,6 +4,7 @@ use super::{Done, Session, audit, look};
 use crate::{
     MessageId,
     desk::{Act, Filter, Page},
+    plants::{Plant, planted},
     state::Status,
 };
 
@@ -17,8 +18,16 @@ pub(super) fn redrive(
     for id in &letters {
         let now = session.now.as_millis();
         session.execute(include_str!("../sql/redrive.sql"), (id.number(), now))?;
-        session.execute(include_str!("../sql/remove_dead.sql"), [id.number()])?;
-        audit::append(session, act, "redrive", *id, "")?;
+        if planted(Plant::RedriveKeepsAttempts) {
+            let kept = "UPDATE redeliver_outbox SET attempts = attempts + 1 WHERE number = ?1 AND last_attempt_at IS NOT NULL";
+            session.execute(kept, [id.number()])?;
+        }
+        if !planted(Plant::RedriveLeavesDeadLetter) {
+            session.execute(include_str!("../sql/remove_dead.sql"), [id.number()])?;
+        }
+        if !planted(Plant::RedriveNotAudited) {
+            audit::append(session, act, "redrive", *id, "")?;
+        }
     }
     Ok(letters)
 }
@@ -33,8 +42,12 @@ pub(super) fn discard(
     for id in &letters {
         let values = (id.number(), session.now.as_millis());
         session.execute(include_str!("../sql/discard.sql"), values)?;
-        session.execute(include_str!("../sql/free_lane.sql"), values)?;
-        audit::append(session, act, "discard", *id, "")?;
+        if !planted(Plant::DiscardLeavesLaneParked) {
+            session.execute(include_str!("../sql/free_lane.sql"), values)?;
+        }
+        if !planted(Plant::DiscardNotAudited) {
+            audit::append(session, act, "discard", *id, "")?;
+        }
     }
     Ok(letters)
 }

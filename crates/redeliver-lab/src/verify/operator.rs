@@ -1,0 +1,179 @@
+//! An operator who mends, puts back and gives up dead letters, in the middle of everything.
+
+use std::sync::Arc;
+
+use redeliver::clock;
+use redeliver_outbox::{
+    DeadReason, MessageId, Payload,
+    desk::{Act, Desk as _, Edit, Filter, MessageRef},
+    state,
+    store::StoreError,
+};
+
+use super::{
+    chance::Chance,
+    checks::acts::{self, Before},
+    history::Event,
+    look,
+    world::World,
+};
+
+/// So often a message is put back; then it is given up.
+const MOST_REDRIVES: u32 = 2;
+
+/// Works through the dead letters while the storm lasts.
+pub(super) async fn work(world: Arc<World>) {
+    if !world.scenario.faults.operator {
+        return;
+    }
+    let mut chance = Chance::new(world.scenario.seed, "operator");
+    loop {
+        clock::sleep(chance.millis(1_000, 20_000)).await;
+        if world.is_calm() {
+            return;
+        }
+        let letters = dead_letters(&world);
+        let Some(&(number, redrives)) = chance.pick(&letters) else {
+            continue;
+        };
+        if redrives >= MOST_REDRIVES || chance.happens(0.2) {
+            discard(&world, number).await;
+        } else if chance.happens(0.15) {
+            redrive_some(&world, chance.count(1, 5)).await;
+        } else {
+            if is_broken(&world, number) && chance.happens(0.7) {
+                mend(&world, number).await;
+            }
+            redrive(&world, number).await;
+        }
+    }
+}
+
+/// After the storm: lanes that stand still are set going, one way or the other.
+pub(super) async fn tidy(world: &World) {
+    let heads = world.look(|connection| {
+        let sql = "SELECT dead.number, dead.redrives FROM redeliver_lanes AS lane
+                   JOIN redeliver_dead AS dead ON dead.number = lane.head
+                   WHERE lane.resumed_at IS NULL AND dead.discarded_at IS NULL ORDER BY dead.number";
+        letters(connection, sql)
+    });
+    for (number, redrives) in heads.unwrap_or_default() {
+        if redrives >= MOST_REDRIVES {
+            discard(world, number).await;
+        } else {
+            redrive(world, number).await;
+        }
+    }
+}
+
+fn letters(connection: &rusqlite::Connection, sql: &str) -> rusqlite::Result<Vec<(i64, u32)>> {
+    connection
+        .prepare_cached(sql)?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
+}
+
+fn dead_letters(world: &World) -> Vec<(i64, u32)> {
+    let sql = "SELECT number, redrives FROM redeliver_dead WHERE discarded_at IS NULL ORDER BY number";
+    world
+        .look(|connection| letters(connection, sql))
+        .unwrap_or_default()
+}
+
+fn is_broken(world: &World, number: i64) -> bool {
+    let state = world.state();
+    state
+        .records
+        .messages
+        .get(&number)
+        .is_some_and(|message| message.broken)
+}
+
+fn only(number: i64) -> Filter {
+    Filter {
+        messages: vec![MessageRef::Number(number)],
+        ..Filter::default()
+    }
+}
+
+fn act(world: &World, before: &Before) -> Act {
+    Act {
+        who: "operator".to_owned(),
+        why: format!("act {} of seed {}", before.acts(), world.scenario.seed),
+    }
+}
+
+async fn redrive(world: &World, number: i64) {
+    let before = acts::look(world, &[number]);
+    let act = act(world, &before);
+    let done = world.store.redrive(&only(number), 1, &act).await;
+    finish(world, &before, &act, "redrive", state::Event::Redriven, done);
+}
+
+/// Whatever matches, the oldest first.
+async fn redrive_some(world: &World, at_most: usize) {
+    let filter = Filter {
+        reason: Some(DeadReason::AttemptsExhausted),
+        ..Filter::default()
+    };
+    let numbers = world.look(|connection| {
+        let sql = "SELECT number FROM redeliver_dead
+                   WHERE discarded_at IS NULL AND reason = 'attempts_exhausted' ORDER BY number LIMIT ?1";
+        look::numbers(connection, sql, [i64::try_from(at_most).unwrap_or(i64::MAX)])
+    });
+    let before = acts::look(world, &numbers.unwrap_or_default());
+    let act = act(world, &before);
+    let done = world.store.redrive(&filter, at_most, &act).await;
+    finish(world, &before, &act, "redrive", state::Event::Redriven, done);
+}
+
+async fn discard(world: &World, number: i64) {
+    let before = acts::look(world, &[number]);
+    let act = act(world, &before);
+    let done = world.store.discard(&only(number), 1, &act).await;
+    finish(world, &before, &act, "discard", state::Event::Discarded, done);
+}
+
+/// Gives it a payload that its destination takes.
+async fn mend(world: &World, number: i64) {
+    let payload = format!("{{\"mended\":{number}}}");
+    let edit = Edit {
+        payload: Some(Payload::from(payload.as_str())),
+        ..Edit::default()
+    };
+    let before = acts::look(world, &[number]);
+    let act = act(world, &before);
+    let done = world.store.edit(MessageRef::Number(number), &edit, &act).await;
+    if let Some(message) = world.state().records.messages.get_mut(&number) {
+        message.payloads.push(payload);
+        message.broken = false;
+    }
+    let done = done.map(|()| before.ids());
+    finish(world, &before, &act, "edit", state::Event::Edited, done);
+}
+
+fn finish(
+    world: &World,
+    before: &Before,
+    act: &Act,
+    action: &'static str,
+    event: state::Event,
+    done: Result<Vec<MessageId>, StoreError>,
+) {
+    let ids = match done {
+        Ok(ids) => ids,
+        Err(error) => {
+            world.object("acts", None, format!("{action} failed by itself: {error}"));
+            return;
+        }
+    };
+    for id in &ids {
+        let number = id.number();
+        world.tell(match event {
+            state::Event::Redriven => Event::Redriven { number },
+            state::Event::Discarded => Event::Discarded { number },
+            _ => Event::Edited { number },
+        });
+    }
+    acts::check(world, before, act, action, event, &ids);
+}

@@ -1,0 +1,239 @@
+//! A store between the relay and the real one: it fails before or after, it is slow, and it compares every write with the tables.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use redeliver::clock;
+use redeliver_outbox::store::{
+    Beat, Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement, SqliteStore, Store,
+    StoreError, StoreErrorKind, WorkerId,
+};
+
+use super::{
+    checks::{leases, reads, writes},
+    history::Event,
+    process::Control,
+    world::World,
+};
+
+/// The real store as one process reaches it.
+#[derive(Clone)]
+pub(super) struct Troubled {
+    world: Arc<World>,
+    control: Arc<Control>,
+}
+
+/// What one call meets.
+struct Fate {
+    before: Duration,
+    refused: Option<StoreErrorKind>,
+    after: Duration,
+    answer_lost: bool,
+}
+
+/// Waits longer than this are trouble by which a lease may end.
+const LONG: Duration = Duration::from_millis(150);
+
+impl Troubled {
+    pub(super) const fn new(world: Arc<World>, control: Arc<Control>) -> Self {
+        Self { world, control }
+    }
+
+    fn inner(&self) -> &SqliteStore {
+        &self.world.store
+    }
+
+    /// A read whose answer is lost is read again from where it began, which only the store itself can do: it is not asked to.
+    fn fate(&self, call: &'static str) -> Fate {
+        let (world, process) = (&self.world, self.control.process);
+        let faults = world.scenario.faults;
+        let cut_off = self.control.is_cut_off(world.now());
+        let calm = world.is_calm();
+        let mut state = world.state();
+        let chance = &mut state.trouble;
+        let mut fate = Fate {
+            before: chance.millis(0, 2),
+            refused: None,
+            after: chance.millis(0, 2),
+            answer_lost: false,
+        };
+        if calm {
+            return fate;
+        }
+        if chance.happens(faults.slow) {
+            let wait = chance.millis(0, faults.slowest_ms);
+            if chance.happens(0.5) {
+                fate.before += wait;
+            } else {
+                fate.after += wait;
+            }
+        }
+        if cut_off || chance.happens(faults.refused) {
+            let busy = !cut_off && chance.happens(0.5);
+            fate.refused = Some(if busy {
+                StoreErrorKind::Busy
+            } else {
+                StoreErrorKind::Unreachable
+            });
+        }
+        fate.answer_lost = call != "read" && chance.happens(faults.unknown_commits);
+        let slow = fate.before + fate.after;
+        let now = world.now();
+        if slow > LONG || fate.refused.is_some() || fate.answer_lost {
+            state.records.life(process).troubles.push(now);
+        }
+        if slow > LONG {
+            let millis = u64::try_from(slow.as_millis()).unwrap_or(u64::MAX);
+            state.history.push(
+                now,
+                Event::Slow {
+                    process,
+                    call,
+                    millis,
+                },
+            );
+        }
+        fate
+    }
+
+    async fn call<T>(&self, call: &'static str, inner: impl Future<Output = Result<T>>) -> Result<T> {
+        let fate = self.fate(call);
+        wait(fate.before).await;
+        if let Some(kind) = fate.refused {
+            self.tell(call, "refused before anything was done");
+            return Err(StoreError::new(kind, "the database is in trouble"));
+        }
+        let result = inner.await;
+        if let Err(error) = &result {
+            self.world
+                .object("store", None, format!("{call} failed by itself: {error}"));
+        }
+        if fate.answer_lost && result.is_ok() {
+            self.tell(call, "done, and the answer is lost");
+            wait(fate.after).await;
+            return Err(StoreError::new(
+                StoreErrorKind::Unreachable,
+                "the connection was lost",
+            ));
+        }
+        wait(fate.after).await;
+        result
+    }
+
+    fn tell(&self, call: &'static str, what: &'static str) {
+        self.world.tell(Event::Trouble {
+            process: self.control.process,
+            call,
+            what,
+        });
+    }
+}
+
+async fn wait(duration: Duration) {
+    if !duration.is_zero() {
+        clock::sleep(duration).await;
+    }
+}
+
+impl fmt::Debug for Troubled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Troubled").field(&self.control.process).finish()
+    }
+}
+
+impl Store for Troubled {
+    fn beat<'a>(&'a self, beat: &'a Beat) -> BoxFuture<'a, Result<Membership>> {
+        Box::pin(self.call("beat", async move {
+            let membership = self.inner().beat(beat).await?;
+            leases::check_membership(&self.world, &beat.worker, &membership);
+            Ok(membership)
+        }))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        at_most: usize,
+        window: u32,
+    ) -> BoxFuture<'a, Result<Vec<Claimed>>> {
+        Box::pin(self.call("claim", async move {
+            let before = leases::look(&self.world);
+            let claimed = self.inner().claim(worker, at_most, window).await?;
+            leases::check_claim(&self.world, self.control.process, &before, &claimed, at_most);
+            Ok(claimed)
+        }))
+    }
+
+    fn release<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        leases: &'a [Lease],
+        clean: bool,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.call("release", async move {
+            let before = leases::look(&self.world);
+            self.inner().release(worker, leases, clean).await?;
+            leases::check_release(&self.world, self.control.process, &before, leases, clean);
+            Ok(())
+        }))
+    }
+
+    fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.call("leave", self.inner().leave(worker)))
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        Box::new(TroubledReader {
+            inner: self.inner().reader(),
+            seen: reads::Progress::default(),
+            store: self.clone(),
+        })
+    }
+
+    fn settle<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        settlements: &'a [Settlement],
+    ) -> BoxFuture<'a, Result<Settled>> {
+        Box::pin(self.call("settle", async move {
+            let before = writes::look(&self.world, settlements);
+            let settled = self.inner().settle(worker, settlements).await?;
+            writes::check(&self.world, self.control.process, settlements, &settled, before);
+            Ok(settled)
+        }))
+    }
+}
+
+struct TroubledReader {
+    store: Troubled,
+    inner: Box<dyn Reader>,
+    seen: reads::Progress,
+}
+
+impl fmt::Debug for TroubledReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TroubledReader").field(&self.inner).finish()
+    }
+}
+
+impl Reader for TroubledReader {
+    fn own(&mut self, lease: Lease) {
+        self.seen.own(lease.shard);
+        self.inner.own(lease);
+    }
+
+    fn disown(&mut self, shard: u16) {
+        self.seen.disown(shard);
+        self.inner.disown(shard);
+    }
+
+    fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
+        let (store, inner, seen) = (&self.store, &mut self.inner, &mut self.seen);
+        Box::pin(store.call("read", async move {
+            reads::check_demand(&store.world, store.control.process, demand);
+            let found = inner.read(demand).await?;
+            seen.check(&store.world, demand, &found);
+            Ok(found)
+        }))
+    }
+}
