@@ -29,10 +29,7 @@ fn lines(told: &str) -> Vec<Value> {
 
 fn figure(summary: &Value, path: &str) -> u64 {
     let figure = summary.pointer(&format!("/summary/{path}"));
-    figure
-        .and_then(Value::as_u64)
-        .ok_or_else(|| format!("{path}: {summary}"))
-        .unwrap()
+    figure.and_then(Value::as_u64).unwrap()
 }
 
 #[test]

@@ -59,22 +59,13 @@ pub(super) async fn run(exercise: Exercise, args: &DemoArgs) -> anyhow::Result<E
         Exercise::B | Exercise::C => 0,
     };
     let stage = Stage::set(fail_rate, args.seed, args.keep).await?;
-    let shop = Shop::open(&stage.file())?;
-    let narrator = Narrator::new(args.json);
-    let letter = exercise.name();
-    narrator.aside(&format!(
+    let mut sheet = Sheet::new(stage, args.json)?;
+    sheet.narrator.aside(&format!(
         "Exercise {}, {}. The outbox: {}\n",
-        letter.to_uppercase(),
+        exercise.name().to_uppercase(),
         exercise.title(),
-        stage.database()
+        sheet.stage.database()
     ));
-    let mut sheet = Sheet {
-        stage,
-        shop,
-        narrator,
-        broken: Vec::new(),
-        steps: 0,
-    };
     let doing = async {
         match exercise {
             Exercise::A => recover::run(&mut sheet).await,
@@ -99,6 +90,16 @@ struct Sheet {
 }
 
 impl Sheet {
+    fn new(stage: Stage, as_json: bool) -> anyhow::Result<Self> {
+        Ok(Self {
+            shop: Shop::open(&stage.file())?,
+            stage,
+            narrator: Narrator::new(as_json),
+            broken: Vec::new(),
+            steps: 0,
+        })
+    }
+
     /// Tells something on the way.
     fn note(&self, actor: Actor, words: &str, mut figures: Value) {
         figures["event"] = json!("note");
@@ -153,4 +154,20 @@ async fn settled(relay: &mut Running) -> anyhow::Result<Settlement> {
     let next = tokio::time::timeout(PATIENCE, relay.settled.recv()).await;
     let next = next.with_context(|| format!("nothing happened for {}", duration::display(PATIENCE)))?;
     next.context("the relay ended early")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_step_that_did_not_happen_fails_the_exercise() {
+        let stage = Stage::set(0, 1, false).await.unwrap();
+        let mut sheet = Sheet::new(stage, true).unwrap();
+        sheet.step(1, true, "this happened", json!({}));
+        sheet.step(2, false, "that was to happen", json!({}));
+        let ended = sheet.end(Exercise::A, true, Ok(())).await;
+        let error = ended.unwrap_err().to_string();
+        assert_eq!(error, "exercise a: did not happen: step 2 (that was to happen)");
+    }
 }
