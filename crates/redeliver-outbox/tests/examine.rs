@@ -291,3 +291,25 @@ proptest! {
         prop_assert_eq!(fits(&message, &Route::to(Log)).is_ok(), expected);
     }
 }
+
+#[test]
+fn a_column_that_becomes_a_header_has_the_same_limit_in_every_database() {
+    let long = Some("k".repeat(201));
+    for refused in [
+        Message {
+            content_type: long.clone(),
+            ..message("{}")
+        },
+        Message {
+            traceparent: long,
+            ..message("{}")
+        },
+    ] {
+        let (kind, reason) = fits(&refused, &expecting(Expects::Anything)).unwrap_err();
+        assert_eq!(kind, DeadReason::InvalidHeaders);
+        assert!(
+            reason.contains("has 201 bytes; at most 200 are allowed"),
+            "{reason}"
+        );
+    }
+}

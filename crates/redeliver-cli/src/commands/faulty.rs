@@ -281,6 +281,7 @@ mod tests {
             status: Some(503),
             delay_ms: 412,
             items: 0,
+            idempotency_key: None,
         };
         assert_eq!(
             shown(&record),

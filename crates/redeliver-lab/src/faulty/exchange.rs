@@ -84,7 +84,13 @@ pub(crate) struct Exchange {
 
 impl Exchange {
     /// Opens the account of a request to `route`, a path of the table or `(none)`.
-    pub(crate) fn open(lab: &Arc<Lab>, route: &'static str, method: String, path: String) -> Self {
+    pub(crate) fn open(
+        lab: &Arc<Lab>,
+        route: &'static str,
+        method: String,
+        path: String,
+        idempotency_key: Option<String>,
+    ) -> Self {
         let number = lab.next_number.fetch_add(1, Ordering::Relaxed);
         lab.count(|stats| {
             stats.requests += 1;
@@ -100,6 +106,7 @@ impl Exchange {
             status: None,
             delay_ms: 0,
             items: 0,
+            idempotency_key,
         };
         Self {
             lab: Arc::clone(lab),

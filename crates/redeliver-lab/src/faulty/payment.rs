@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hyper::StatusCode;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderMap, HeaderValue};
 
 use super::chance::happens;
 use super::exchange::Exchange;
@@ -111,15 +111,19 @@ fn idempotency_key(call: &Call) -> Result<Option<String>, Refusal> {
     let Some(value) = call.headers.get("idempotency-key") else {
         return Ok(None);
     };
-    let key = value
-        .to_str()
-        .ok()
-        .filter(|key| (1..=LONGEST_KEY).contains(&key.len()));
     let refusal = || {
         Refusal::bad_request(format!(
             "Idempotency-Key: {} bytes are not allowed; give 1 to {LONGEST_KEY} visible ASCII characters",
             value.len()
         ))
     };
-    key.map(|key| Some(key.to_owned())).ok_or_else(refusal)
+    key_of(&call.headers)
+        .map(|key| Some(key.to_owned()))
+        .ok_or_else(refusal)
+}
+
+/// The request's idempotency key, if it is one.
+pub(crate) fn key_of(headers: &HeaderMap) -> Option<&str> {
+    let key = headers.get("idempotency-key")?.to_str().ok();
+    key.filter(|key| (1..=LONGEST_KEY).contains(&key.len()))
 }

@@ -20,6 +20,7 @@ use super::body::{self, Body};
 use super::chance::generator;
 use super::config::FaultyConfig;
 use super::exchange::{Exchange, Lab};
+use super::payment::key_of;
 use super::query::Query;
 use super::reply::{Refusal, Reply};
 use super::request::Call;
@@ -173,7 +174,8 @@ async fn answer(
     let path = head.uri.path().to_owned();
     let found = find(&path);
     let route = found.map_or("(none)", |(row, _)| row.path);
-    let mut exchange = Exchange::open(&lab, route, head.method.to_string(), path.clone());
+    let key = key_of(&head.headers).map(str::to_owned);
+    let mut exchange = Exchange::open(&lab, route, head.method.to_string(), path.clone(), key);
 
     let mut call = Call {
         query: Query::parse(head.uri.query().unwrap_or_default()),

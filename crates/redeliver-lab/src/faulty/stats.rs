@@ -66,4 +66,6 @@ pub struct RequestRecord {
     pub delay_ms: u64,
     /// Items sent, on a stream.
     pub items: u64,
+    /// Its `Idempotency-Key`, if it has one of at most 255 characters.
+    pub idempotency_key: Option<String>,
 }

@@ -49,7 +49,7 @@ pub(crate) fn check_columns(message: &Message) -> Result<(), String> {
         ("traceparent", &message.traceparent),
     ] {
         if let Some(text) = text {
-            enqueue::header(field, text).map_err(|error| error.to_string())?;
+            enqueue::header_column(field, text).map_err(|error| error.to_string())?;
         }
     }
     Ok(())

@@ -79,5 +79,5 @@ pub(crate) use answer::Answer;
 pub(crate) use dialect::statement_of;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) use new_message::Due;
-pub(crate) use new_message::{header, header_name};
+pub(crate) use new_message::{header, header_column, header_name};
 pub(crate) use transaction::Job;

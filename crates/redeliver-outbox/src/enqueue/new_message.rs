@@ -219,7 +219,7 @@ fn text(field: &'static str, text: &str, limit: usize) -> Result<(), InvalidMess
 }
 
 /// A header that has a column of its own, and so an end where MySQL would cut it.
-fn header_column(field: &'static str, value: &str) -> Result<(), InvalidMessage> {
+pub(crate) fn header_column(field: &'static str, value: &str) -> Result<(), InvalidMessage> {
     let (length, limit) = (value.len(), limits::HEADER_COLUMN_LIMIT);
     if length > limit {
         return refuse(field, format!("has {length} bytes; at most {limit} are allowed"));

@@ -303,3 +303,34 @@ async fn waits_for_a_lock(client: &mut mysql_async::Conn) -> bool {
                    WHERE db = DATABASE() AND command <> 'Sleep' AND info LIKE 'SELECT shard, epoch%'";
     client.query_first::<u64, _>(waiting).await.unwrap() != Some(0)
 }
+
+#[tokio::test]
+async fn what_another_transaction_has_inserted_holds_no_settling_up() {
+    let database = Database::with_shards(2).await;
+    let mut client = database.client().await;
+    let mut held = database.client().await;
+    // In a table as small as this one a scan is what the optimizer likes best.
+    for before in 0..4 {
+        insert(&mut client, None, "free").await;
+        held.query_drop("BEGIN").await.unwrap();
+        insert(&mut held, None, "held").await;
+        let (worker, claimed, mut reader) = database.owner(&format!("w{before}")).await;
+        let message = read_until(&mut reader, 1).await.remove(0);
+        for verdict in [
+            Verdict::Counted { attempt: 1 },
+            Verdict::Retry {
+                attempted: attempted(1),
+                wait: Duration::ZERO,
+            },
+            Verdict::Postponed(Until::After(Duration::ZERO)),
+            Verdict::Delivered(attempted(2)),
+        ] {
+            let batch = [settlement(&claimed, &message, verdict)];
+            database.store.settle(&worker, &batch).await.unwrap();
+        }
+        held.query_drop("ROLLBACK").await.unwrap();
+        assert_eq!(count(&mut client, "redeliver_outbox").await, 0);
+        database.store.leave(&worker).await.unwrap();
+    }
+    assert_eq!(count(&mut client, "redeliver_sent").await, 4);
+}

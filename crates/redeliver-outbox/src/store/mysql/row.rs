@@ -110,6 +110,11 @@ pub(super) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
+/// Numbers as a JSON array, which a statement reads as a table.
+pub(super) fn list(numbers: &[i64]) -> Value {
+    serde_json::Value::from(numbers.to_vec()).to_string().into()
+}
+
 /// So many placeholders, rounded up so that statements of similar length are one to the server's cache; [`padded`] fills them.
 pub(super) fn places(count: usize) -> String {
     vec!["?"; count.next_power_of_two()].join(", ")

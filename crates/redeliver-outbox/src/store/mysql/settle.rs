@@ -93,20 +93,21 @@ async fn lock(
     let numbers: BTreeSet<i64> = live.map(|settlement| settlement.number).collect();
     let numbers: Vec<i64> = numbers.into_iter().collect();
     let mut states = BTreeMap::new();
-    for some in numbers.chunks(1024) {
-        let sql = include_str!("sql/lock.sql").replace("{numbers}", &row::places(some.len()));
-        for mut row in work.rows(&sql, Params::Positional(row::padded(some))).await? {
-            let number = row.take::<i64>()?;
-            let shard = row.take()?;
-            let state = State {
-                place: Place::Live,
-                attempts: row.take()?,
-                redrives: row.take()?,
-                next_attempt_at: None,
-                reason: None,
-            };
-            states.insert(number, Row { shard, state });
-        }
+    if numbers.is_empty() {
+        return Ok(states);
+    }
+    let numbers = (row::list(&numbers),);
+    for mut row in work.rows(include_str!("sql/lock.sql"), numbers).await? {
+        let number = row.take::<i64>()?;
+        let shard = row.take()?;
+        let state = State {
+            place: Place::Live,
+            attempts: row.take()?,
+            redrives: row.take()?,
+            next_attempt_at: None,
+            reason: None,
+        };
+        states.insert(number, Row { shard, state });
     }
     Ok(states)
 }
@@ -257,8 +258,11 @@ impl Batch {
             )
             .await?;
         }
+        if !self.moved.is_empty() {
+            let numbers = (row::list(&self.moved),);
+            work.run(include_str!("sql/remove.sql"), numbers).await?;
+        }
         for (sql, numbers) in [
-            (include_str!("sql/remove.sql"), &self.moved),
             (include_str!("sql/resume_lanes.sql"), &self.resumed),
             (include_str!("sql/park_lanes.sql"), &self.parked),
             (include_str!("sql/skip_lanes.sql"), &self.gaps),

@@ -40,11 +40,8 @@ pub(super) async fn import(store: &MySqlStore, letters: &[DeadLetter], act: &Act
             id.number(),
         );
         work.run(include_str!("../sql/import.sql"), values).await?;
-        work.run(
-            &include_str!("../sql/remove.sql").replace("{numbers}", "?"),
-            (id.number(),),
-        )
-        .await?;
+        let moved = (row::list(&[id.number()]),);
+        work.run(include_str!("../sql/remove.sql"), moved).await?;
         audit::append(&mut work, act, "import", id, "").await?;
         imported.push(id);
     }

@@ -1,1 +1,5 @@
-SELECT number, shard, attempts, redrives FROM redeliver_outbox WHERE number IN ({numbers}) ORDER BY number FOR UPDATE
+-- By the primary key, whatever the optimizer thinks of a small table: a scan would wait for every row that another transaction holds.
+SELECT o.number, o.shard, o.attempts, o.redrives
+FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
+STRAIGHT_JOIN redeliver_outbox o FORCE INDEX (PRIMARY) ON o.number = j.number
+FOR UPDATE
