@@ -20,6 +20,11 @@ use crate::{
 
 const INSERT: &str = "INSERT INTO redeliver_outbox (destination, payload) VALUES ('api', '1')";
 
+/// A lease in seconds, short so that the test is; `REDELIVER_TEST_LEASE` says otherwise.
+fn lease() -> u64 {
+    std::env::var("REDELIVER_TEST_LEASE").map_or(2, |seconds| seconds.parse().unwrap())
+}
+
 /// How many shards each of the living owns, the fewest first.
 fn shares(client: &mut Client, kind: Kind) -> Vec<i64> {
     let owners = format!(
@@ -82,7 +87,7 @@ fn is_measured() -> bool {
 fn what_a_killed_relay_held_is_delivered_by_the_other_within_its_lease_and_a_second() {
     for kind in SERVERS {
         let (database, endpoint) = (Database::new(kind), Endpoint::well());
-        let lease = std::env::var("REDELIVER_TEST_LEASE").map_or(2, |seconds| seconds.parse().unwrap());
+        let lease = lease();
         endpoint.configure(&database, "/ok", &format!("{lease}s"));
         let mut client = database.client();
         let all = client.number("SELECT count(*) FROM redeliver_shards");
