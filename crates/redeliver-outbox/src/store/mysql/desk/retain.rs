@@ -11,9 +11,6 @@ use crate::{
     store::Result,
 };
 
-/// A worker that was not heard of for so long, and owns nothing, is forgotten; a lane that was let go on as well.
-const TRACES: Duration = Duration::from_secs(24 * 3600);
-
 pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<Removed> {
     let mut removed = Removed::default();
     let messages = [
@@ -40,8 +37,14 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             Some(limits::DEDUPLICATION_RETENTION),
             include_str!("../sql/retain_deduplication.sql"),
         ),
-        (Some(TRACES), include_str!("../sql/retain_lanes.sql")),
-        (Some(TRACES), include_str!("../sql/forget_workers.sql")),
+        (
+            Some(limits::RESUMED_LANE_RETENTION),
+            include_str!("../sql/retain_lanes.sql"),
+        ),
+        (
+            Some(limits::SILENT_WORKER_RETENTION),
+            include_str!("../sql/forget_workers.sql"),
+        ),
     ];
     for (age, sql) in plain {
         if let Some(age) = age {
