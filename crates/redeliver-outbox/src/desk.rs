@@ -351,7 +351,8 @@ pub trait Desk: Schema {
     /// Changes a dead letter. The payload as it was inserted is kept.
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>>;
 
-    /// Puts at most so many of the dead letters that match back, the oldest first: pending, no attempts, due now. Returns which.
+    /// Puts at most so many of the dead letters that match back, the oldest first: pending, no attempts, due now. An `expires_at` that has
+    /// passed does not come with them: they would only expire again. Returns which.
     fn redrive<'a>(
         &'a self,
         filter: &'a Filter,

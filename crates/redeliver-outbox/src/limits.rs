@@ -59,6 +59,43 @@ pub const HISTORY_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How many rows one step of retention removes.
 pub const RETENTION_BATCH: usize = 1000;
 
+/// The most shards of an outbox: every beat tells of each.
+pub const MOST_SHARDS: u16 = 4096;
+/// How many shards an outbox on PostgreSQL has, unless it is made with another number: the most workers that share it.
+pub const POSTGRES_SHARDS: u16 = 64;
+/// The same on MariaDB and MySQL, where each shard that has something to read costs a statement.
+pub const MYSQL_SHARDS: u16 = 16;
+/// How long to wait for another process that is changing the tables of MariaDB or MySQL.
+pub const MYSQL_MIGRATION_WAIT: Duration = Duration::from_secs(600);
+/// How long a lane that was let go on is remembered: longer than any relay that is alive goes without reading.
+pub const RESUMED_LANE_RETENTION: Duration = Duration::from_secs(3600);
+/// How long a worker that has gone, and that owns nothing, is still shown to operators.
+pub const SILENT_WORKER_RETENTION: Duration = Duration::from_secs(3600);
+/// How far this machine's clock may be from the database's before people who read both are misled.
+pub const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
+/// The prepared statements that a connection keeps: more than there are, so that each is prepared once.
+pub const CACHED_STATEMENTS: usize = 128;
+/// The most messages that SQLite takes by name at a time: it has a limit for the terms of one expression.
+pub const SQLITE_NAMED_MESSAGES: usize = 900;
+/// How long a connection to SQLite waits for another one's transaction.
+pub const SQLITE_LOCK_WAIT: Duration = Duration::from_secs(5);
+/// The most messages that PostgreSQL takes by name at a time: a statement has 65,535 parameters, and a message named by its id is two.
+pub const POSTGRES_NAMED_MESSAGES: usize = 30_000;
+/// The most connections to PostgreSQL: one that reads, one that settles, one that beats, one for the desk.
+pub const POSTGRES_CONNECTIONS: usize = 4;
+/// The most connections to MariaDB or MySQL.
+pub const MYSQL_CONNECTIONS: usize = 8;
+/// How long a connection to a server may take to come about.
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long PostgreSQL may take to answer before the connection counts as lost.
+pub const POSTGRES_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a statement waits for a lock of MariaDB or MySQL before it gives up, to be tried again.
+pub const MYSQL_LOCK_WAIT: Duration = Duration::from_secs(10);
+/// How long a writer's transaction lasts at most, where MariaDB or MySQL does not let us see which ones are running.
+pub const LONGEST_TRANSACTION: Duration = Duration::from_secs(300);
+/// How many rows of MariaDB or MySQL are named in one statement: long lists cost the server more than another round trip.
+pub const MYSQL_NAMED_ROWS: usize = 512;
+
 /// An error text cut to what is kept, at the border of a character, without characters that no terminal and no database should meet.
 #[must_use]
 pub fn error_text(text: &str) -> String {

@@ -219,8 +219,11 @@ pub fn apply(state: State, event: Event, now: Timestamp) -> Result<State, Refuse
     }
 }
 
-/// Attempts are counted one by one, before the send or after it, never both.
+/// Attempts are counted one by one from 1, before the send or after it, never both.
 const fn counted(state: State, attempt: u32) -> Result<State, Refused> {
+    if attempt == 0 {
+        return Err(Refused);
+    }
     if attempt == state.attempts || attempt == state.attempts.saturating_add(1) {
         Ok(State {
             attempts: attempt,
@@ -276,6 +279,10 @@ mod tests {
         let sent = apply(state, Event::Delivered { attempt: 1 }, NOW).unwrap();
         assert_eq!(sent.attempts, 1);
         assert_eq!(apply(state, Event::Delivered { attempt: 3 }, NOW), Err(Refused));
+        assert_eq!(
+            apply(State::INSERTED, Event::Delivered { attempt: 0 }, NOW),
+            Err(Refused)
+        );
     }
 
     #[test]

@@ -1,7 +1,11 @@
 use std::time::Duration;
 
 use super::{error::ConfigError, section::Section};
-use crate::{desk::Retention, limits, store::Names};
+use crate::{
+    desk::Retention,
+    limits,
+    store::{History, Names},
+};
 
 /// How the relay works: the table `[relay]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +42,18 @@ impl Default for RelaySettings {
             poll_latest: limits::POLL_LATEST,
             history: true,
             history_payloads: true,
+        }
+    }
+}
+
+impl RelaySettings {
+    /// What is kept of messages that arrived.
+    #[must_use]
+    pub const fn kept(&self) -> History {
+        match (self.history, self.history_payloads) {
+            (false, _) => History::Off,
+            (true, false) => History::WithoutPayloads,
+            (true, true) => History::Full,
         }
     }
 }

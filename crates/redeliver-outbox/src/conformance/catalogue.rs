@@ -3,8 +3,8 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, claim, edit, failure::Outcome, fault, guard, lane, lease, migrate, model, order, page,
-    payload, query, read, redrive, retain, settle, status, write,
+    Factory, Failure, claim, edit, failure::Outcome, fault, guard, history, lane, lease, migrate, model,
+    order, page, payload, query, read, redrive, retain, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -195,6 +195,10 @@ macro_rules! __conformance_catalogue {
                 s077_a_message_dies_without_an_attempt
                 s082_a_named_time_is_kept_exactly
                 s083_verdicts_of_all_kinds_in_one_batch
+            }
+            history {
+                s078_a_history_without_payloads_keeps_the_rest
+                s079_without_a_history_nothing_is_left_of_what_arrived
             }
             guard {
                 s084_a_settle_of_nothing_and_of_nobody

@@ -58,6 +58,12 @@ pub(super) async fn s085_an_epoch_that_never_was_is_stale(factory: &dyn Factory)
 
 pub(super) async fn s086_an_attempt_out_of_turn_changes_nothing(factory: &dyn Factory) -> Outcome {
     let (subject, worker, id) = one(factory).await?;
+    // Attempts are counted from 1.
+    let before = subject.detail(id).await?;
+    for verdict in [delivered(0), retry(0, HOUR), Verdict::Counted { attempt: 0 }] {
+        subject.settle_one(&worker, id, verdict.clone()).await?;
+        same!(subject.detail(id).await?, before, "the message after {verdict:?}");
+    }
     subject.settle_one(&worker, id, retry(1, HOUR)).await?;
     subject.settle_one(&worker, id, retry(2, HOUR)).await?;
     let before = subject.detail(id).await?;

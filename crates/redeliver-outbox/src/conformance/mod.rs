@@ -15,7 +15,7 @@ use futures_core::future::BoxFuture;
 use crate::{
     Timestamp,
     desk::Desk,
-    store::{Result, Store},
+    store::{History, Result, Store},
 };
 
 mod catalogue;
@@ -24,6 +24,7 @@ mod edit;
 mod failure;
 mod fault;
 mod guard;
+mod history;
 mod lane;
 mod lease;
 mod migrate;
@@ -53,6 +54,13 @@ pub trait Factory: Send + Sync {
 pub trait Harness: Send + Sync + fmt::Debug {
     /// What is tested.
     fn store(&self) -> Arc<dyn Store>;
+
+    /// The same outbox, by a store that keeps this of what arrived.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such store.
+    fn store_keeping(&self, history: History) -> Result<Arc<dyn Store>>;
 
     /// The operator's side of it.
     fn desk(&self) -> Arc<dyn Desk>;

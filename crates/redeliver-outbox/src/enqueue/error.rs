@@ -26,6 +26,17 @@ impl Classify for EnqueueError {
     }
 }
 
+/// For a desk, whose errors are all of one kind.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+impl From<EnqueueError> for StoreError {
+    fn from(error: EnqueueError) -> Self {
+        match error {
+            EnqueueError::Invalid(invalid) => Self::new(StoreErrorKind::BadInput, invalid.to_string()),
+            EnqueueError::Database(error) => error,
+        }
+    }
+}
+
 /// The error of a database that refused a statement, with what the driver said as its source.
 #[cfg(any(feature = "_enqueue-async", feature = "_enqueue-blocking"))]
 pub(super) fn refused(

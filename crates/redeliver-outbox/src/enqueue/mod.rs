@@ -77,7 +77,7 @@ pub use transaction::Transaction;
 
 pub(crate) use answer::Answer;
 pub(crate) use dialect::statement_of;
-#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+#[cfg(feature = "sqlite")]
 pub(crate) use new_message::Due;
 pub(crate) use new_message::{header, header_column, header_name};
 pub(crate) use transaction::Job;

@@ -32,7 +32,7 @@ impl Enqueued {
     }
 
     /// A key that was known under this id; plain SQL may have left no number with it.
-    #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+    #[cfg(feature = "sqlite")]
     pub(crate) const fn again(first: MessageId) -> Self {
         Self::Duplicate(if first.number() > 0 { Some(first) } else { None })
     }

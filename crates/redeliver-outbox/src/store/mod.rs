@@ -9,19 +9,27 @@ use futures_core::future::BoxFuture;
 
 use crate::{DeadReason, Message, Timestamp};
 
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod columns;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod desk;
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod filter;
+mod history;
 #[cfg(feature = "mysql")]
 mod mysql;
 mod names;
 mod open;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
 pub use error::{StoreError, StoreErrorKind};
+pub use history::History;
 #[cfg(feature = "mysql")]
 pub use mysql::MySqlStore;
 pub use names::Names;
@@ -230,7 +238,7 @@ impl Settlement {
 /// What became of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It arrived. It leaves the hot table; the history gets it.
+    /// It arrived. It leaves the hot table; the [`History`] gets it.
     Delivered(Attempted),
     /// It failed and is tried again.
     Retry {
@@ -257,6 +265,30 @@ pub enum Verdict {
         /// The number of this attempt.
         attempt: u32,
     },
+}
+
+/// What the log says of an attempt that was counted before the send, until it is known how it ended.
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+const INTERRUPTED: &str = "the attempt was begun, and its end is not known";
+
+impl Verdict {
+    /// Whether it can fit any state at all: attempts are counted from 1.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
+    const fn can_be(&self) -> bool {
+        !matches!(
+            self,
+            Self::Delivered(Attempted { attempt: 0, .. })
+                | Self::Retry {
+                    attempted: Attempted { attempt: 0, .. },
+                    ..
+                }
+                | Self::Dead {
+                    attempted: Some(Attempted { attempt: 0, .. }),
+                    ..
+                }
+                | Self::Counted { attempt: 0 }
+        )
+    }
 }
 
 /// When a postponed message is due.

@@ -1,6 +1,6 @@
 use std::{path::PathBuf, sync::Arc};
 
-use super::{Names, Result, Store, StoreError, StoreErrorKind};
+use super::{History, Names, Result, Store, StoreError, StoreErrorKind};
 use crate::desk::Desk;
 
 /// A database from both sides: the engine's and the operator's.
@@ -28,17 +28,18 @@ impl Opened {
 /// Opens the database that the address names: `sqlite://…`, `postgres://…`, `mysql://…` or `mariadb://…`, as far as this build has
 /// them.
 ///
-/// Nothing is created or changed in it but an SQLite file that is not there yet.
+/// Nothing is created or changed in it but an SQLite file that is not there yet. `history` says what a relay that drives the store
+/// keeps of messages that arrived.
 ///
 /// # Errors
 ///
 /// If the address is none of these, or the database cannot be opened.
-pub async fn open(address: &str, names: &Names) -> Result<Opened> {
+pub async fn open(address: &str, names: &Names, history: History) -> Result<Opened> {
     let scheme = address.split(':').next().unwrap_or_default();
     match scheme {
         #[cfg(feature = "sqlite")]
         "sqlite" => {
-            let store = super::SqliteStore::open(address, names.clone())?;
+            let store = super::SqliteStore::open(address, names.clone())?.with_history(history);
             let empty = store.is_empty().await?;
             Ok(Opened {
                 empty,
@@ -49,6 +50,7 @@ pub async fn open(address: &str, names: &Names) -> Result<Opened> {
         "postgres" | "postgresql" => {
             let options = super::PostgresOptions {
                 names: names.clone(),
+                history,
                 ..super::PostgresOptions::default()
             };
             super::PostgresStore::new(address, options).map(Opened::both)
@@ -57,15 +59,14 @@ pub async fn open(address: &str, names: &Names) -> Result<Opened> {
         "mysql" | "mariadb" => {
             // One protocol, two names.
             let address = address.replacen("mariadb:", "mysql:", 1);
-            super::MySqlStore::connect(&address, names.clone())
-                .await
-                .map(Opened::both)
+            let store = super::MySqlStore::connect(&address, names.clone()).await?;
+            Ok(Opened::both(store.with_history(history)))
         }
-        _ => Err(unknown(scheme, names)),
+        _ => Err(unknown(scheme, names, history)),
     }
 }
 
-fn unknown(scheme: &str, _: &Names) -> StoreError {
+fn unknown(scheme: &str, _: &Names, _: History) -> StoreError {
     let what = match scheme {
         "sqlite" | "postgres" | "postgresql" | "mysql" | "mariadb" => {
             format!("this build of redeliver has no {scheme} store")

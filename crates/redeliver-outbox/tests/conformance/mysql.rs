@@ -7,7 +7,7 @@ use redeliver_outbox::{
     conformance::{Factory, Harness, OpenTransaction},
     conformance_tests,
     desk::Desk,
-    store::{MySqlStore, Names, Result, Store},
+    store::{History, MySqlStore, Names, Result, Store},
 };
 use tokio::sync::Mutex;
 
@@ -57,6 +57,10 @@ impl Factory for Databases {
 impl Harness for Database {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.store.clone())
+    }
+
+    fn store_keeping(&self, history: History) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(self.store.clone().with_history(history)))
     }
 
     fn desk(&self) -> Arc<dyn Desk> {

@@ -6,7 +6,7 @@ use redeliver_outbox::{
     conformance::{Factory, Harness, OpenTransaction},
     conformance_tests,
     desk::Desk,
-    store::{Names, PostgresOptions, PostgresStore, Result, Store},
+    store::{History, Names, PostgresOptions, PostgresStore, Result, Store},
 };
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
 
@@ -34,6 +34,8 @@ struct Schemas {
 #[derive(Debug)]
 struct Schema {
     store: PostgresStore,
+    /// Where the store connects to.
+    pooled: String,
     names: Names,
     address: String,
     client: Client,
@@ -47,17 +49,24 @@ impl Schemas {
         let client = connect(&address).await?;
         let statement = format!("CREATE SCHEMA {name}");
         client.batch_execute(&statement).await.map_err(harness_error)?;
-        let options = PostgresOptions {
-            names: names.clone(),
-            ..PostgresOptions::default()
-        };
+        let pooled = server(self.store)?;
         Ok(Schema {
-            store: PostgresStore::new(&server(self.store)?, options)?,
+            store: store(&pooled, &names, History::default())?,
+            pooled,
             names,
             address,
             client,
         })
     }
+}
+
+fn store(address: &str, names: &Names, history: History) -> Result<PostgresStore> {
+    let options = PostgresOptions {
+        names: names.clone(),
+        history,
+        ..PostgresOptions::default()
+    };
+    PostgresStore::new(address, options)
 }
 
 async fn connect(address: &str) -> Result<Client> {
@@ -77,6 +86,10 @@ impl Factory for Schemas {
 impl Harness for Schema {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.store.clone())
+    }
+
+    fn store_keeping(&self, history: History) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(store(&self.pooled, &self.names, history)?))
     }
 
     fn desk(&self) -> Arc<dyn Desk> {

@@ -12,7 +12,7 @@ use redeliver_outbox::{
     conformance::{Factory, Harness, OpenTransaction},
     conformance_tests,
     desk::Desk,
-    store::{Names, Result, SqliteStore, Store},
+    store::{History, Names, Result, SqliteStore, Store},
 };
 use rusqlite::{Connection, types::Value};
 
@@ -73,6 +73,10 @@ impl Factory for Files {
 impl Harness for File {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.store.clone())
+    }
+
+    fn store_keeping(&self, history: History) -> Result<Arc<dyn Store>> {
+        Ok(Arc::new(self.store.clone().with_history(history)))
     }
 
     fn desk(&self) -> Arc<dyn Desk> {

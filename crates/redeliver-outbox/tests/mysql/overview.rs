@@ -184,9 +184,10 @@ async fn retention_forgets_in_bounded_steps_and_never_an_open_dead_letter() {
 #[tokio::test]
 async fn health_is_told_in_sentences() {
     let database = Database::with_shards(2).await;
+    // No relay runs: nothing is wrong with free shards yet.
     let found = database.store.examine().await.unwrap();
     let topic = |topic: &str| found.iter().find(|finding| finding.topic == topic).unwrap();
-    assert_eq!(topic("shards").grade, Grade::Problem);
+    assert_eq!(topic("shards").grade, Grade::Advice);
     assert_eq!(topic("privileges").grade, Grade::Good);
     assert_eq!(topic("clock").grade, Grade::Good);
     assert!(topic("version").what.contains("the server is"));

@@ -219,7 +219,7 @@ async fn a_parked_lane_goes_on_when_its_head_is_given_up_or_leaves() {
         assert_eq!(bench.status_of(next).await, Status::Processing);
         assert!(bench.store.parked_lanes().await.unwrap().is_empty());
     }
-    bench.pass(HOUR);
+    bench.pass(2 * HOUR);
     bench.store.retain(&Retention::default()).await.unwrap();
     assert_eq!(bench.number("SELECT COUNT(*) FROM redeliver_lanes"), 0);
 }

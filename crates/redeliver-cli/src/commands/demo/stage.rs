@@ -21,7 +21,7 @@ use redeliver_outbox::{
     destination::{Expects, Http, Route, Routes, json_schema},
     relay::{Happening, Hint, Relay, RelayConfig, Witness},
     state::Status,
-    store::{self, Names, Opened, Settlement},
+    store::{self, History, Names, Opened, Settlement},
 };
 use serde_json::json;
 use tokio::{
@@ -63,7 +63,7 @@ impl Stage {
         };
         let server = Faulty::start(config).context("cannot start the API that fails")?;
         let folder = Folder::make(keep).context("cannot make a temporary folder for the outbox")?;
-        let opened = store::open(&folder.database(), &Names::default()).await?;
+        let opened = store::open(&folder.database(), &Names::default(), History::Full).await?;
         opened.desk.migrate(opened.desk.usual_layout(), None).await?;
         Ok(Self {
             opened,

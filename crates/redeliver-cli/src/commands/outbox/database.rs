@@ -69,7 +69,7 @@ impl DatabaseFlags {
 
 impl Outbox {
     pub(super) async fn open(settings: Settings) -> anyhow::Result<Self> {
-        let opened = store::open(&settings.database, &settings.names).await;
+        let opened = store::open(&settings.database, &settings.names, settings.relay.kept()).await;
         let opened = opened.map_err(|error| named(&settings, error.into()))?;
         Ok(Self { settings, opened })
     }

@@ -2,7 +2,7 @@
 
 use mysql_async::{DriverError, Error, IoError, UrlError};
 
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::{StoreError, StoreErrorKind, schema::MIGRATE};
 
 /// What the driver or the server said, in the terms of what to do about it. The text of the server is kept as the cause and not shown:
 /// it quotes values.
@@ -67,7 +67,7 @@ fn from_code(code: u16) -> StoreError {
         1146 | 1054 | 1356 => (
             Kind::NotMigrated,
             "the outbox's tables are missing or older than this program",
-            "run `redeliver migrate`",
+            MIGRATE,
         ),
         1049 => (
             Kind::NotMigrated,

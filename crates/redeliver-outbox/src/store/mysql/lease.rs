@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use mysql_async::{Params, Value};
 
 use super::{MySqlStore, Work, row};
-use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Result, Scheduled, WorkerId};
+use crate::store::{
+    Beat, Claimed, Lease, Left, Membership, ParkedLane, Result, Scheduled, WorkerId, columns::Known as _,
+    schema::not_migrated,
+};
 
 pub(super) async fn beat(store: &MySqlStore, beat: &Beat) -> Result<Membership> {
     let mut connection = store.connection().await?;
@@ -18,7 +21,7 @@ pub(super) async fn beat(store: &MySqlStore, beat: &Beat) -> Result<Membership> 
     let mut figures = work
         .row(include_str!("sql/membership.sql"), (worker,))
         .await?
-        .ok_or_else(super::schema::not_migrated)?;
+        .ok_or_else(not_migrated)?;
     let membership = Membership {
         now: figures.known_time()?,
         workers: figures.take()?,
@@ -52,7 +55,7 @@ pub(super) async fn claim(
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     let free = work
-        .rows(include_str!("sql/claim.sql"), (at_most.min(1 << 16),))
+        .rows(include_str!("sql/claimable.sql"), (at_most.min(1 << 16),))
         .await?;
     let mut claimed = BTreeMap::new();
     for mut row in free {
@@ -83,7 +86,7 @@ pub(super) async fn claim(
     let mut values: Vec<Value> = vec![worker.0.as_str().into(), window.into()];
     values.extend(row::padded(&shards));
     work.run(
-        &include_str!("sql/take.sql").replace("{shards}", &places),
+        &include_str!("sql/claim.sql").replace("{shards}", &places),
         Params::Positional(values),
     )
     .await?;
@@ -106,11 +109,7 @@ async fn inherit(
         )
         .await?
     {
-        let (shard, number) = (row.take::<u16>()?, row.take()?);
-        let lane = LaneId {
-            destination: row.take()?,
-            key: row.take()?,
-        };
+        let (shard, number, lane) = (row.take::<u16>()?, row.number()?, row.lane()?);
         if let Some(claimed) = claimed.get_mut(&shard) {
             claimed.scheduled.push(Scheduled { number, lane });
         }
@@ -119,11 +118,7 @@ async fn inherit(
         .rows(&include_str!("sql/parked.sql").replace("{shards}", places), all())
         .await?
     {
-        let (shard, head) = (row.take::<u16>()?, row.take()?);
-        let lane = LaneId {
-            destination: row.take()?,
-            key: row.take()?,
-        };
+        let (shard, head, lane) = (row.take::<u16>()?, row.number()?, row.lane()?);
         if let Some(claimed) = claimed.get_mut(&shard) {
             claimed.parked.push(ParkedLane { lane, head });
         }

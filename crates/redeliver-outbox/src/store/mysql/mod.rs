@@ -13,14 +13,14 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use mysql_async::{
-    Conn, IsolationLevel, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts, Row, Transaction, TxOpts,
-    prelude::Queryable,
-};
+use mysql_async::{Conn, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts, prelude::Queryable};
 
 use super::{
-    Beat, Claimed, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
+    Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
     StoreErrorKind, WorkerId,
+};
+use crate::limits::{
+    CACHED_STATEMENTS, CONNECT_TIMEOUT, LONGEST_TRANSACTION, MYSQL_CONNECTIONS, MYSQL_LOCK_WAIT,
 };
 
 mod desk;
@@ -32,20 +32,11 @@ mod schema;
 mod seen;
 mod segments;
 mod settle;
+mod work;
 mod writers;
 
 use error::store_error;
-use row::Columns;
-
-/// The most connections to the server.
-const CONNECTIONS: usize = 8;
-/// How long a connection may take to come about.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a statement waits for a lock before it gives up, to be tried again.
-const LOCK_WAIT: Duration = Duration::from_secs(10);
-/// How long a transaction of a writer lasts at most, where the server does not let us see which ones are running.
-const LONGEST_TRANSACTION: Duration = Duration::from_secs(300);
-const STATEMENTS: usize = 128;
+use work::Work;
 
 /// An outbox in MariaDB or MySQL.
 #[derive(Clone)]
@@ -53,6 +44,7 @@ pub struct MySqlStore {
     pool: Pool,
     names: Arc<Names>,
     longest_transaction: Duration,
+    history: History,
     /// Whether the tables were seen to be of this program's version.
     fits: Arc<AtomicBool>,
 }
@@ -74,11 +66,11 @@ impl MySqlStore {
     pub async fn connect(url: &str, names: Names) -> Result<Self> {
         let opts = Opts::from_url(url).map_err(|error| store_error(error.into()))?;
         // The lower bound is how many are kept when nobody uses them, not how many are opened.
-        let constraints = PoolConstraints::new(CONNECTIONS, CONNECTIONS).unwrap_or_default();
+        let constraints = PoolConstraints::new(MYSQL_CONNECTIONS, MYSQL_CONNECTIONS).unwrap_or_default();
         let session = format!(
             "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', \
              innodb_lock_wait_timeout = {}, autocommit = 1",
-            LOCK_WAIT.as_secs()
+            MYSQL_LOCK_WAIT.as_secs()
         );
         let opts = OptsBuilder::from_opts(opts)
             .init(vec![
@@ -86,7 +78,7 @@ impl MySqlStore {
                 session,
                 "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned(),
             ])
-            .stmt_cache_size(STATEMENTS)
+            .stmt_cache_size(CACHED_STATEMENTS)
             .tcp_keepalive(Some(Duration::from_secs(15)))
             // A guarded UPDATE that finds its row counts it, changed or not.
             .client_found_rows(true)
@@ -100,6 +92,7 @@ impl MySqlStore {
             pool: Pool::new(opts),
             names: Arc::new(names),
             longest_transaction: LONGEST_TRANSACTION,
+            history: History::default(),
             fits: Arc::new(AtomicBool::new(false)),
         };
         let mut connection = store.any_connection().await?;
@@ -116,6 +109,13 @@ impl MySqlStore {
     #[must_use]
     pub const fn with_longest_transaction(mut self, longest: Duration) -> Self {
         self.longest_transaction = longest;
+        self
+    }
+
+    /// The same database, where this is kept of what arrived.
+    #[must_use]
+    pub const fn with_history(mut self, history: History) -> Self {
+        self.history = history;
         self
     }
 
@@ -155,88 +155,14 @@ impl MySqlStore {
 
     /// Tables that were taken away are asked for again.
     fn failed(&self, error: mysql_async::Error) -> StoreError {
-        let error = store_error(error);
+        self.noted(store_error(error))
+    }
+
+    fn noted(&self, error: StoreError) -> StoreError {
         if error.kind() == StoreErrorKind::NotMigrated {
             self.fits.store(false, Ordering::Relaxed);
         }
         error
-    }
-}
-
-/// One transaction and the statements in it.
-struct Work<'a> {
-    store: &'a MySqlStore,
-    transaction: Transaction<'a>,
-}
-
-impl<'a> Work<'a> {
-    /// A transaction that writes.
-    async fn begin(store: &'a MySqlStore, connection: &'a mut Conn) -> Result<Self> {
-        Self::with(store, connection, TxOpts::default()).await
-    }
-
-    /// A transaction whose statements all see the database as it is now.
-    async fn snapshot(store: &'a MySqlStore, connection: &'a mut Conn) -> Result<Self> {
-        let mut options = TxOpts::new();
-        options
-            .with_isolation_level(IsolationLevel::RepeatableRead)
-            .with_readonly(true)
-            .with_consistent_snapshot(true);
-        Self::with(store, connection, options).await
-    }
-
-    async fn with(store: &'a MySqlStore, connection: &'a mut Conn, options: TxOpts) -> Result<Self> {
-        let transaction = connection.start_transaction(options).await;
-        Ok(Self {
-            store,
-            transaction: transaction.map_err(|error| store.failed(error))?,
-        })
-    }
-
-    async fn rows(
-        &mut self,
-        statement: &str,
-        values: impl Into<mysql_async::Params> + Send,
-    ) -> Result<Vec<Columns>> {
-        let sql = self.store.sql(statement).into_owned();
-        let rows: Vec<Row> = self
-            .transaction
-            .exec(sql, values.into())
-            .await
-            .map_err(|error| self.store.failed(error))?;
-        Ok(rows.into_iter().map(Columns::of).collect())
-    }
-
-    async fn row(
-        &mut self,
-        statement: &str,
-        values: impl Into<mysql_async::Params> + Send,
-    ) -> Result<Option<Columns>> {
-        Ok(self.rows(statement, values).await?.into_iter().next())
-    }
-
-    /// Runs it and says how many rows it met.
-    async fn run(&mut self, statement: &str, values: impl Into<mysql_async::Params> + Send) -> Result<u64> {
-        let sql = self.store.sql(statement).into_owned();
-        self.transaction
-            .exec_drop(sql, values.into())
-            .await
-            .map_err(|error| self.store.failed(error))?;
-        Ok(self.transaction.affected_rows())
-    }
-
-    /// The number that the last insert was given.
-    fn given(&self) -> i64 {
-        let id = self.transaction.last_insert_id();
-        id.and_then(|id| i64::try_from(id).ok()).unwrap_or(0)
-    }
-
-    async fn commit(self) -> Result<()> {
-        let store = self.store;
-        self.transaction
-            .commit()
-            .await
-            .map_err(|error| store.failed(error))
     }
 }
 

@@ -28,7 +28,10 @@ use super::{
 };
 use crate::{
     Message, Timestamp,
-    store::{Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result},
+    store::{
+        Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result,
+        columns::{Columns as _, Known as _, message},
+    },
 };
 
 mod late;
@@ -210,16 +213,9 @@ impl MySqlReader {
         if shards.is_empty() {
             return Ok(HashSet::new());
         }
-        let sql = include_str!("sql/resumed.sql").replace("{shards}", &row::places(shards.len()));
+        let sql = include_str!("sql/read_resumed.sql").replace("{shards}", &row::places(shards.len()));
         let rows = work.rows(&sql, Params::Positional(row::padded(&shards))).await?;
-        let lane = |mut row: row::Columns| {
-            let shard = row.take()?;
-            let lane = LaneId {
-                destination: row.take()?,
-                key: row.take()?,
-            };
-            Ok((shard, lane, row.known_time()?))
-        };
+        let lane = |mut row: row::MySqlColumns| Ok((row.count()?, row.lane()?, row.known_time()?));
         rows.into_iter().map(lane).collect()
     }
 
@@ -297,7 +293,7 @@ impl MySqlReader {
             }
             let above = self.cursors.get(&shard).copied().unwrap_or(0);
             let values: Vec<Value> = vec![shard.into(), above.into(), share.into()];
-            let read = messages(work, include_str!("sql/read.sql"), values).await?;
+            let read = messages(work, include_str!("sql/read_fresh.sql"), values).await?;
             fresh.more |= read.len() == share;
             if read.len() < share {
                 fresh.caught_up.push(shard);
@@ -319,7 +315,9 @@ impl MySqlReader {
 async fn messages(work: &mut Work<'_>, sql: &str, values: Vec<Value>) -> Result<Vec<Hashed>> {
     let sql = sql.replace("{columns}", include_str!("sql/columns.sql").trim_end());
     let rows = work.rows(&sql, Params::Positional(values)).await?;
-    rows.into_iter().map(|mut row| row.message()).collect()
+    rows.into_iter()
+        .map(|mut row| Ok((message(&mut row)?, row.integer()?)))
+        .collect()
 }
 
 /// What is due, the longest due first.

@@ -5,17 +5,17 @@ use std::time::Duration;
 use mysql_async::{Row, Value, prelude::FromValue};
 
 use crate::{
-    Message, MessageId, Payload, Timestamp, millis_up,
-    store::{Result, StoreError, StoreErrorKind},
+    Payload, Timestamp, limits, millis_up,
+    store::{Result, StoreError, StoreErrorKind, columns::Columns},
 };
 
 /// The columns of a row, taken from left to right.
-pub(super) struct Columns {
+pub(super) struct MySqlColumns {
     row: Row,
     next: usize,
 }
 
-impl Columns {
+impl MySqlColumns {
     pub(super) const fn of(row: Row) -> Self {
         Self { row, next: 0 }
     }
@@ -28,8 +28,18 @@ impl Columns {
             _ => Err(unreadable(place)),
         }
     }
+}
 
-    pub(super) fn time(&mut self) -> Result<Option<Timestamp>> {
+impl Columns for MySqlColumns {
+    fn integer(&mut self) -> Result<Option<i64>> {
+        self.take()
+    }
+
+    fn text(&mut self) -> Result<Option<String>> {
+        self.take()
+    }
+
+    fn time(&mut self) -> Result<Option<Timestamp>> {
         let place = self.next;
         match self.take::<Value>()? {
             Value::NULL => Ok(None),
@@ -45,33 +55,11 @@ impl Columns {
         }
     }
 
-    pub(super) fn known_time(&mut self) -> Result<Timestamp> {
-        let place = self.next;
-        self.time()?.ok_or_else(|| unreadable(place))
-    }
-
-    /// The columns of `columns.sql`, and the hash of its lane.
-    pub(super) fn message(&mut self) -> Result<(Message, Option<i64>)> {
-        let message = Message {
-            id: MessageId::new(self.take()?, self.take()?),
-            shard: self.take()?,
-            destination: self.take()?,
-            key: self.take()?,
-            payload: Payload::from_columns(self.take()?, self.take()?),
-            content_type: self.take()?,
-            headers: self.take()?,
-            traceparent: self.take()?,
-            not_before: self.time()?,
-            expires_at: self.time()?,
-            created_at: self.known_time()?,
-            attempts: self.take()?,
-            redrives: self.take()?,
-            next_attempt_at: self.time()?,
-            last_attempt_at: self.time()?,
-            last_error: self.take()?,
-            last_wait_ms: self.take()?,
-        };
-        Ok((message, self.take()?))
+    fn payload(&mut self) -> Result<Option<Payload>> {
+        Ok(match (self.take()?, self.take()?) {
+            (None, None) => None,
+            (text, binary) => Some(Payload::from_columns(text, binary)),
+        })
     }
 }
 
@@ -92,8 +80,7 @@ const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 
 /// As the server reads it. What no DATETIME can hold is the last one that can.
 pub(super) fn datetime(time: Timestamp) -> String {
-    const LAST: i64 = 253_402_300_799_999;
-    let millis = u64::try_from(time.as_millis().clamp(0, LAST)).unwrap_or(0);
+    let millis = u64::try_from(time.as_millis().clamp(0, limits::LATEST_MILLIS)).unwrap_or(0);
     redeliver::clock::timestamp(Duration::from_millis(millis))
         .replace('T', " ")
         .replace('Z', "")

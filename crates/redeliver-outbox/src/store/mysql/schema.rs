@@ -6,52 +6,32 @@ use mysql_async::{Conn, prelude::Queryable};
 use super::{MySqlStore, store_error};
 use crate::{
     desk::{Layout, Migration, Schema},
-    store::{Result, StoreError, StoreErrorKind},
+    limits::{MOST_SHARDS, MYSQL_MIGRATION_WAIT, MYSQL_SHARDS},
+    store::{
+        Result, StoreError, StoreErrorKind,
+        schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
+    },
 };
 
-/// More shards cost a statement each when there is something to read in them.
-const SHARDS: u16 = 16;
-/// How long to wait for another process that is migrating.
-const PATIENCE_SECONDS: u32 = 600;
-
-const STEPS: &[(&str, &str, &str)] = &[
-    (
-        "outbox",
-        include_str!("migrations/0001_outbox.up.sql"),
-        include_str!("migrations/0001_outbox.down.sql"),
-    ),
-    (
-        "messages_view",
-        include_str!("migrations/0002_messages_view.up.sql"),
-        include_str!("migrations/0002_messages_view.down.sql"),
-    ),
-];
-
-fn newest() -> u32 {
-    u32::try_from(STEPS.len()).unwrap_or(u32::MAX)
-}
+const STEPS: [Step; 2] = steps!["outbox": "0001_outbox", "messages_view": "0002_messages_view"];
+const NEWEST: u32 = STEPS.len() as u32;
 
 impl Schema for MySqlStore {
     fn migrations(&self, layout: Layout) -> Vec<Migration> {
-        let fill = |sql: &str| {
-            let count = layout.shards;
-            let of_row =
-                format!("CASE WHEN lane IS NULL THEN FLOOR(RAND() * {count}) ELSE CRC32(lane) % {count} END");
-            let rows: Vec<String> = (0..count).map(|shard| format!("({shard})")).collect();
-            let sql = sql
-                .replace("{shard_of_row}", &of_row)
-                .replace("{shard_rows}", &rows.join(", "));
-            self.sql(&sql).into_owned()
+        let notes = Notes {
+            begin: include_str!("sql/begin_migrations.sql").to_owned(),
+            record: include_str!("sql/record_migration.sql"),
+            forget: include_str!("sql/forget_migration.sql"),
+            end: include_str!("sql/end_migrations.sql"),
         };
-        (1..)
-            .zip(STEPS)
-            .map(|(version, &(name, up, down))| Migration {
-                version,
-                name,
-                up: fill(up),
-                down: fill(down),
-            })
-            .collect()
+        by_hand(migrations(self, layout), &notes, |note, step| {
+            let note = note.replacen('?', &step.version.to_string(), 1).replacen(
+                '?',
+                &format!("'{}'", step.name),
+                1,
+            );
+            self.sql(&note).into_owned()
+        })
     }
 
     fn version(&self) -> BoxFuture<'_, Result<u32>> {
@@ -66,33 +46,26 @@ impl Schema for MySqlStore {
     }
 
     fn usual_layout(&self) -> Layout {
-        Layout { shards: SHARDS }
+        Layout { shards: MYSQL_SHARDS }
     }
+}
+
+fn migrations(store: &MySqlStore, layout: Layout) -> Vec<Migration> {
+    let count = layout.shards;
+    let of_row =
+        format!("CASE WHEN lane IS NULL THEN FLOOR(RAND() * {count}) ELSE CRC32(lane) % {count} END");
+    let rows: Vec<String> = (0..count).map(|shard| format!("({shard})")).collect();
+    schema::migrations(&STEPS, |statements| {
+        let statements = statements
+            .replace("{shard_of_row}", &of_row)
+            .replace("{shard_rows}", &rows.join(", "));
+        store.sql(&statements).into_owned()
+    })
 }
 
 /// Whether the tables are those that this program knows.
 pub(super) async fn check(store: &MySqlStore, connection: &mut Conn) -> Result<()> {
-    let (found, known) = (version(store, connection).await?, newest());
-    if found < known {
-        return Err(not_migrated());
-    }
-    if found > known {
-        return Err(too_new(found));
-    }
-    Ok(())
-}
-
-pub(super) fn not_migrated() -> StoreError {
-    let what = "the outbox's tables are missing or older than this program";
-    StoreError::new(StoreErrorKind::NotMigrated, what).next("run `redeliver migrate`")
-}
-
-fn too_new(found: u32) -> StoreError {
-    let what = format!(
-        "the outbox's tables are of version {found}, and this program knows {} at most",
-        newest()
-    );
-    StoreError::new(StoreErrorKind::TooNew, what).next("use a newer redeliver")
+    require(version(store, connection).await?, NEWEST)
 }
 
 async fn version(store: &MySqlStore, connection: &mut Conn) -> Result<u32> {
@@ -105,22 +78,15 @@ async fn version(store: &MySqlStore, connection: &mut Conn) -> Result<u32> {
 }
 
 async fn migrate(store: &MySqlStore, layout: Layout, to: Option<u32>) -> Result<Vec<u32>> {
-    let to = to.unwrap_or_else(newest);
-    if to > newest() {
-        let what = format!(
-            "there is no version {to} of the tables; the newest is {}",
-            newest()
-        );
-        return Err(StoreError::new(StoreErrorKind::BadInput, what));
-    }
-    if layout.shards == 0 || i16::try_from(layout.shards).is_err() {
-        let what = format!("{} shards are not possible", layout.shards);
-        return Err(StoreError::new(StoreErrorKind::BadInput, what).next("use 1 to 32767"));
-    }
+    let to = to.unwrap_or(NEWEST);
+    check_target(to, NEWEST, layout.shards, MOST_SHARDS)?;
     let mut connection = store.any_connection().await?;
     let lock = store.sql("redeliver_").into_owned();
     let got: Option<Option<u8>> = connection
-        .exec_first(include_str!("sql/lock_migrations.sql"), (&lock, PATIENCE_SECONDS))
+        .exec_first(
+            include_str!("sql/lock_migrations.sql"),
+            (&lock, MYSQL_MIGRATION_WAIT.as_secs()),
+        )
         .await
         .map_err(store_error)?;
     if got.flatten() != Some(1) {
@@ -139,11 +105,9 @@ async fn migrate(store: &MySqlStore, layout: Layout, to: Option<u32>) -> Result<
 
 async fn steps(store: &MySqlStore, connection: &mut Conn, layout: Layout, to: u32) -> Result<Vec<u32>> {
     let now = version(store, connection).await?;
-    if now > newest() {
-        return Err(too_new(now));
-    }
-    run(connection, &store.sql(include_str!("sql/create_migrations.sql"))).await?;
-    let migrations = store.migrations(begun(store, connection).await?.unwrap_or(layout));
+    refuse_newer(now, NEWEST)?;
+    run(connection, &store.sql(include_str!("sql/begin_migrations.sql"))).await?;
+    let migrations = migrations(store, begun(store, connection).await?.unwrap_or(layout));
     let mut taken = Vec::new();
     for step in migrations
         .iter()
@@ -170,6 +134,9 @@ async fn steps(store: &MySqlStore, connection: &mut Conn, layout: Layout, to: u3
             .map_err(store_error)?;
         run(connection, &step.down).await?;
         taken.push(step.version);
+    }
+    if to == 0 {
+        run(connection, &store.sql(include_str!("sql/end_migrations.sql"))).await?;
     }
     Ok(taken)
 }

@@ -10,7 +10,9 @@ use crate::{
     Timestamp,
     limits::error_text,
     state::{Event, Place, State, apply},
-    store::{AfterDeath, Attempted, Result, Settled, Settlement, Until, Verdict, WorkerId},
+    store::{
+        AfterDeath, Attempted, History, INTERRUPTED, Result, Settled, Settlement, Until, Verdict, WorkerId,
+    },
 };
 
 pub(super) async fn settle(
@@ -144,12 +146,13 @@ struct Batch {
     numbers: BTreeSet<i64>,
     delivered: Vec<Json>,
     moved: Vec<i64>,
+    /// Delivered, and not at the first attempt.
+    tried: Vec<i64>,
     heard_of: Vec<Json>,
     resumed: Vec<i64>,
     retried: Vec<Json>,
     dead: Vec<Json>,
     parked: Vec<i64>,
-    gaps: Vec<i64>,
     postponed: Vec<Json>,
     counted: Vec<Json>,
     attempts: Vec<Json>,
@@ -167,6 +170,9 @@ impl Batch {
                 self.delivered
                     .push(json!([number, attempt, row::millis(attempted.took)]));
                 self.moved.push(number);
+                if attempts > 0 || redrives > 0 {
+                    self.tried.push(number);
+                }
                 if attempts == attempt {
                     self.heard_of.push(json!([number, redrives, attempt]));
                 }
@@ -201,7 +207,8 @@ impl Batch {
                 }
                 match lane {
                     AfterDeath::Park => self.parked.push(number),
-                    AfterDeath::Gap => self.gaps.push(number),
+                    // The head of a parked lane may die again where lanes no longer stand still for it.
+                    AfterDeath::Gap => self.resumed.push(number),
                     AfterDeath::None => {}
                 }
             }
@@ -219,7 +226,7 @@ impl Batch {
                     attempt,
                     null,
                     "interrupted",
-                    "the attempt began, and its end was never heard of"
+                    INTERRUPTED
                 ]));
             }
         }
@@ -239,11 +246,17 @@ impl Batch {
 
     async fn write(self, work: &mut Work<'_>, worker: &WorkerId) -> Result<()> {
         let worker = worker.0.as_str();
+        let history = work.store.history;
+        if history != History::Off && !self.delivered.is_empty() {
+            let payloads = history == History::Full;
+            let sql = include_str!("sql/settle_delivered.sql");
+            work.run(sql, (payloads, payloads, table(&self.delivered)))
+                .await?;
+        }
         for (sql, rows) in [
             (include_str!("sql/settle_counted.sql"), &self.counted),
             (include_str!("sql/settle_postponed.sql"), &self.postponed),
             (include_str!("sql/settle_retry.sql"), &self.retried),
-            (include_str!("sql/settle_delivered.sql"), &self.delivered),
             (include_str!("sql/settle_dead.sql"), &self.dead),
             (include_str!("sql/forget_interrupted.sql"), &self.heard_of),
         ] {
@@ -253,23 +266,25 @@ impl Batch {
         }
         if !self.attempts.is_empty() {
             work.run(
-                include_str!("sql/log_attempts.sql"),
+                include_str!("sql/log_attempt.sql"),
                 (worker, table(&self.attempts)),
             )
             .await?;
         }
-        if !self.moved.is_empty() {
-            let numbers = (row::list(&self.moved),);
-            work.run(include_str!("sql/remove.sql"), numbers).await?;
-        }
+        // Without a history nothing would ever remove the log.
+        let forgotten = if history == History::Off {
+            &self.tried[..]
+        } else {
+            &[]
+        };
         for (sql, numbers) in [
-            (include_str!("sql/resume_lanes.sql"), &self.resumed),
-            (include_str!("sql/park_lanes.sql"), &self.parked),
-            (include_str!("sql/skip_lanes.sql"), &self.gaps),
+            (include_str!("sql/remove_attempts.sql"), forgotten),
+            (include_str!("sql/resume_lane.sql"), &self.resumed),
+            (include_str!("sql/park_lane.sql"), &self.parked),
+            (include_str!("sql/remove.sql"), &self.moved),
         ] {
-            for some in numbers.chunks(1024) {
-                let sql = sql.replace("{numbers}", &row::places(some.len()));
-                work.run(&sql, Params::Positional(row::padded(some))).await?;
+            if !numbers.is_empty() {
+                work.run(sql, (row::list(numbers),)).await?;
             }
         }
         Ok(())

@@ -3,7 +3,10 @@
 use mysql_async::prelude::Queryable;
 
 use super::{Work, segments::Listing};
-use crate::{Timestamp, store::Result};
+use crate::{
+    Timestamp,
+    store::{Result, columns::Known as _},
+};
 
 /// What a question carries, and where it is found again in the list.
 const STAMP: &str = "redeliver asks at ";

@@ -6,8 +6,8 @@ use deadpool_postgres::{PoolError, TimeoutType};
 use tokio_postgres::{Error, error::DbError};
 
 use super::{StoreError, StoreErrorKind as Kind};
+use crate::store::schema::MIGRATE;
 
-pub(super) const MIGRATE: &str = "run `redeliver migrate`";
 const REACH: &str =
     "check that the server runs, and that the host, port and sslmode of the database URL are right";
 

@@ -18,9 +18,10 @@ use futures_util::future::{Either, select};
 use redeliver::clock::Timer;
 
 use super::{
-    Beat, Claimed, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
+    Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
     StoreErrorKind, WorkerId,
 };
+use crate::limits;
 
 mod desk;
 mod error;
@@ -42,6 +43,8 @@ use session::Session;
 pub struct PostgresOptions {
     /// What the tables are called.
     pub names: Names,
+    /// What is kept of messages that arrived.
+    pub history: History,
     /// The most connections that are open at a time.
     pub connections: usize,
     /// How long making a connection, or waiting for a free one, may take.
@@ -54,9 +57,10 @@ impl Default for PostgresOptions {
     fn default() -> Self {
         Self {
             names: Names::default(),
-            connections: 4,
-            connect_timeout: Duration::from_secs(10),
-            patience: Duration::from_secs(30),
+            history: History::default(),
+            connections: limits::POSTGRES_CONNECTIONS,
+            connect_timeout: limits::CONNECT_TIMEOUT,
+            patience: limits::POSTGRES_PATIENCE,
         }
     }
 }
@@ -68,6 +72,7 @@ pub struct PostgresStore(Arc<Inner>);
 struct Inner {
     pool: Pool,
     names: Names,
+    history: History,
     patience: Duration,
     /// Whether the tables have been seen to be of this program's version.
     fits: AtomicBool,
@@ -107,6 +112,7 @@ impl PostgresStore {
         Ok(Self(Arc::new(Inner {
             pool,
             names: options.names,
+            history: options.history,
             patience: options.patience,
             fits: AtomicBool::new(false),
         })))

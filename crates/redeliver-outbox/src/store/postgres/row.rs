@@ -1,9 +1,15 @@
-//! A row of the hot table.
+//! Columns to values.
 
-use tokio_postgres::{Row, types::FromSql};
+use tokio_postgres::{
+    Row,
+    types::{FromSql, Type},
+};
 
 use super::{Result, error, value};
-use crate::{Message, MessageId, Payload, Timestamp};
+use crate::{
+    Message, Payload, Timestamp,
+    store::columns::{Columns, message},
+};
 
 /// The column, or an error that says that the tables are not what they should be.
 pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T> {
@@ -22,29 +28,54 @@ pub(super) fn shard(row: &Row, column: usize) -> Result<u16> {
     get::<i16>(row, column).map(i16::cast_unsigned)
 }
 
-/// In the order in which every `read_….sql` names the columns.
-pub(super) fn message(row: &Row) -> Result<Message> {
-    Ok(Message {
-        id: MessageId::new(get(row, 0)?, get(row, 1)?),
-        shard: shard(row, 2)?,
-        destination: get(row, 3)?,
-        key: get(row, 4)?,
-        payload: Payload::from_columns(get(row, 5)?, get(row, 6)?),
-        content_type: get(row, 7)?,
-        headers: get(row, 8)?,
-        traceparent: get(row, 9)?,
-        not_before: maybe_time(row, 10)?,
-        expires_at: maybe_time(row, 11)?,
-        created_at: time(row, 12)?,
-        attempts: value::count(get(row, 13)?),
-        redrives: value::count(get(row, 14)?),
-        next_attempt_at: maybe_time(row, 15)?,
-        last_attempt_at: maybe_time(row, 16)?,
-        last_error: get(row, 17)?,
-        last_wait_ms: u64::try_from(get::<i64>(row, 18)?).unwrap_or(0),
-    })
+/// A row that is being read, from left to right.
+pub(super) struct PostgresColumns<'a> {
+    row: &'a Row,
+    next: usize,
+}
+
+impl<'a> PostgresColumns<'a> {
+    pub(super) const fn of(row: &'a Row) -> Self {
+        Self { row, next: 0 }
+    }
+
+    const fn step(&mut self) -> usize {
+        let column = self.next;
+        self.next += 1;
+        column
+    }
+}
+
+impl Columns for PostgresColumns<'_> {
+    fn integer(&mut self) -> Result<Option<i64>> {
+        let (row, column) = (self.row, self.step());
+        Ok(match row.columns().get(column).map(|column| column.type_()) {
+            Some(&Type::BOOL) => get::<Option<bool>>(row, column)?.map(i64::from),
+            Some(&Type::INT2) => get::<Option<i16>>(row, column)?.map(i64::from),
+            Some(&Type::INT4) => get::<Option<i32>>(row, column)?.map(i64::from),
+            _ => get(row, column)?,
+        })
+    }
+
+    fn text(&mut self) -> Result<Option<String>> {
+        get(self.row, self.step())
+    }
+
+    fn time(&mut self) -> Result<Option<Timestamp>> {
+        maybe_time(self.row, self.step())
+    }
+
+    fn payload(&mut self) -> Result<Option<Payload>> {
+        let row = self.row;
+        Ok(match (get(row, self.step())?, get(row, self.step())?) {
+            (None, None) => None,
+            (text, binary) => Some(Payload::from_columns(text, binary)),
+        })
+    }
 }
 
 pub(super) fn messages(rows: &[Row]) -> Result<Vec<Message>> {
-    rows.iter().map(message).collect()
+    rows.iter()
+        .map(|row| message(&mut PostgresColumns::of(row)))
+        .collect()
 }

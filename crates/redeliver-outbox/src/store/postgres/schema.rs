@@ -1,42 +1,40 @@
 //! The tables, step by step.
 
-use std::borrow::Cow;
-
 use futures_core::future::BoxFuture;
 use tokio_postgres::types::Type;
 
 use super::{
-    Inner, PostgresStore, Result, Session, StoreError, StoreErrorKind, error::MIGRATE, row::get,
-    session::Parameter,
+    Inner, PostgresStore, Result, Session, StoreError, StoreErrorKind, row::get, session::Parameter,
 };
-use crate::desk::{Layout, Migration, Schema};
+use crate::{
+    desk::{Layout, Migration, Schema},
+    limits::{MOST_SHARDS, POSTGRES_SHARDS},
+    store::schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
+};
 
-struct Step {
-    name: &'static str,
-    up: &'static str,
-    down: &'static str,
-}
-
-const STEPS: [Step; 2] = [
-    Step {
-        name: "outbox",
-        up: include_str!("migrations/0001_outbox.up.sql"),
-        down: include_str!("migrations/0001_outbox.down.sql"),
-    },
-    Step {
-        name: "messages_view",
-        up: include_str!("migrations/0002_messages_view.up.sql"),
-        down: include_str!("migrations/0002_messages_view.down.sql"),
-    },
-];
+const STEPS: [Step; 2] = steps!["outbox": "0001_outbox", "messages_view": "0002_messages_view"];
 const NEWEST: u32 = STEPS.len() as u32;
-const SHARDS: u16 = 64;
-const MOST_SHARDS: u16 = 4096;
 const OLDEST_SERVER: i32 = 130_000;
 
 impl Schema for PostgresStore {
     fn migrations(&self, layout: Layout) -> Vec<Migration> {
-        steps(&self.0, layout)
+        let names = &self.0.names;
+        let begin = include_str!("sql/begin_migrations.sql");
+        let notes = Notes {
+            begin: names.schema().map_or_else(
+                || begin.to_owned(),
+                |schema| format!("CREATE SCHEMA IF NOT EXISTS {schema};\n{begin}"),
+            ),
+            record: include_str!("sql/record_migration.sql"),
+            forget: include_str!("sql/forget_migration.sql"),
+            end: include_str!("sql/end_migrations.sql"),
+        };
+        by_hand(migrations(&self.0, layout), &notes, |note, step| {
+            let note = note
+                .replace("$1", &step.version.to_string())
+                .replace("$2", &format!("'{}'", step.name));
+            names.fill(&note).into_owned()
+        })
     }
 
     fn version(&self) -> BoxFuture<'_, Result<u32>> {
@@ -51,49 +49,29 @@ impl Schema for PostgresStore {
     }
 
     fn usual_layout(&self) -> Layout {
-        Layout { shards: SHARDS }
+        Layout {
+            shards: POSTGRES_SHARDS,
+        }
     }
 }
 
-fn steps(inner: &Inner, layout: Layout) -> Vec<Migration> {
+fn migrations(inner: &Inner, layout: Layout) -> Vec<Migration> {
     let shards = layout.shards.max(1);
     let shard_of_row = format!(
         "(CASE WHEN lane IS NULL THEN number % {shards} ELSE (hashtext(lane) & 2147483647) % {shards} END)::smallint"
     );
-    let fill = |statements: &str| {
+    schema::migrations(&STEPS, |statements| {
         let statements = statements
             .replace("{shard_of_row}", &shard_of_row)
             .replace("{shards}", &shards.to_string());
         inner.names.fill(&statements).into_owned()
-    };
-    (1..)
-        .zip(&STEPS)
-        .map(|(version, step)| Migration {
-            version,
-            name: step.name,
-            up: fill(step.up),
-            down: fill(step.down),
-        })
-        .collect()
+    })
 }
 
 /// Whether this program can work with what is there.
 pub(super) async fn check(session: &Session<'_>) -> Result<()> {
     supported(session).await?;
-    let version = version(session).await?;
-    if version > NEWEST {
-        return Err(too_new(version));
-    }
-    if version < NEWEST {
-        let what = match version {
-            0 => Cow::Borrowed("the outbox's tables are not there yet"),
-            _ => Cow::Owned(format!(
-                "the outbox's tables are at version {version}, this program needs {NEWEST}"
-            )),
-        };
-        return Err(StoreError::new(StoreErrorKind::NotMigrated, what).next(MIGRATE));
-    }
-    Ok(())
+    require(version(session).await?, NEWEST)
 }
 
 async fn supported(session: &Session<'_>) -> Result<()> {
@@ -110,12 +88,6 @@ async fn supported(session: &Session<'_>) -> Result<()> {
     Err(StoreError::new(StoreErrorKind::Unsupported, what).next("use PostgreSQL 13 or newer"))
 }
 
-fn too_new(version: u32) -> StoreError {
-    let what =
-        format!("the outbox's tables are at version {version}, and this program knows none above {NEWEST}");
-    StoreError::new(StoreErrorKind::TooNew, what).next("use a newer redeliver")
-}
-
 async fn version(session: &Session<'_>) -> Result<u32> {
     match session.one(include_str!("sql/version.sql"), &[]).await {
         Ok(row) => Ok(get::<i32>(&row, 0)?.unsigned_abs()),
@@ -125,24 +97,15 @@ async fn version(session: &Session<'_>) -> Result<u32> {
 }
 
 async fn migrate(inner: &Inner, layout: Layout, to: Option<u32>) -> Result<Vec<u32>> {
-    if !(1..=MOST_SHARDS).contains(&layout.shards) {
-        let what = format!("{} shards are not possible", layout.shards);
-        return Err(StoreError::new(StoreErrorKind::BadInput, what).next("use 1 to 4096"));
-    }
     let target = to.unwrap_or(NEWEST);
-    if target > NEWEST {
-        let what = format!("there is no version {target} of the outbox's tables");
-        return Err(
-            StoreError::new(StoreErrorKind::BadInput, what).next(format!("the newest version is {NEWEST}"))
-        );
-    }
+    check_target(target, NEWEST, layout.shards, MOST_SHARDS)?;
     let mut session = inner.connect().await?;
     supported(&session).await?;
     session.opens();
     // Without a limit on the wait for a lock: another process may be at a long step.
     session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
     lock(&session).await?;
-    let taken = take_steps(&session, &steps(inner, layout), target).await?;
+    let taken = take_steps(&session, &migrations(inner, layout), target).await?;
     session.commit().await?;
     session.closed();
     Ok(taken)
@@ -168,9 +131,7 @@ async fn take_steps(session: &Session<'_>, steps: &[Migration], target: u32) -> 
         .execute(include_str!("sql/begin_migrations.sql"), &[])
         .await?;
     let current = version(session).await?;
-    if current > NEWEST {
-        return Err(too_new(current));
-    }
+    refuse_newer(current, NEWEST)?;
     let mut taken = Vec::new();
     for step in steps
         .iter()

@@ -6,7 +6,8 @@ use tokio_postgres::{
     types::{ToSql, Type},
 };
 
-use super::{Names, Result, error};
+use super::{Names, Result, error, row::PostgresColumns};
+use crate::store::columns::Columns;
 
 /// A parameter and its type: naming it spares the question to the server, and with it a prepared statement.
 pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -53,7 +54,7 @@ impl<'a> Session<'a> {
         self.names
     }
 
-    fn client(&self) -> Result<&Client> {
+    pub(super) fn client(&self) -> Result<&Client> {
         self.object
             .as_ref()
             .map(|object| &***object)
@@ -97,6 +98,19 @@ impl<'a> Session<'a> {
             .query_typed(&statement, parameters)
             .await
             .map_err(error::of)
+    }
+
+    /// The rows, each read from left to right.
+    pub(super) async fn read<T>(
+        &self,
+        statement: &str,
+        parameters: &[Parameter<'_>],
+        read: fn(&mut dyn Columns) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let rows = self.query(statement, parameters).await?;
+        rows.iter()
+            .map(|row| read(&mut PostgresColumns::of(row)))
+            .collect()
     }
 
     pub(super) async fn execute(&self, statement: &str, parameters: &[Parameter<'_>]) -> Result<u64> {

@@ -16,11 +16,8 @@ use super::{
 };
 use crate::{
     limits::error_text,
-    store::{AfterDeath, Settled, Settlement, Until, Verdict, WorkerId},
+    store::{AfterDeath, History, INTERRUPTED, Settled, Settlement, Until, Verdict, WorkerId},
 };
-
-/// What the log says of an attempt that was counted before the send, until it is known how it ended.
-const INTERRUPTED: &str = "the attempt was begun and its end is not known";
 
 pub(super) async fn settle(inner: &Inner, worker: &WorkerId, settlements: &[Settlement]) -> Result<Settled> {
     if settlements.is_empty() {
@@ -47,8 +44,12 @@ pub(super) async fn settle(inner: &Inner, worker: &WorkerId, settlements: &[Sett
         .collect();
     stale.sort_unstable();
     stale.dedup();
-    let batch = Batch::of(settlements.iter().filter(|settlement| holds(settlement)));
-    batch.write(&session, worker).await?;
+    let batch = Batch::of(
+        settlements
+            .iter()
+            .filter(|settlement| holds(settlement) && settlement.verdict.can_be()),
+    );
+    batch.write(&session, worker, inner.history).await?;
     session.closed();
     Ok(Settled { stale })
 }
@@ -203,7 +204,7 @@ impl Batch {
     }
 
     /// All statements and the commit, sent one behind the other without waiting.
-    async fn write(&self, session: &Session<'_>, worker: &WorkerId) -> Result<()> {
+    async fn write(&self, session: &Session<'_>, worker: &WorkerId, history: History) -> Result<()> {
         // One after the other in this order, each only if there is something for it; the joined futures are first polled, and so sent,
         // in the order of the list.
         try_join_all([
@@ -211,7 +212,7 @@ impl Batch {
             self.postponed.write(session).boxed(),
             self.retry.write(session, worker).boxed(),
             self.dead.write(session, worker).boxed(),
-            self.delivered.write(session).boxed(),
+            self.delivered.write(session, history).boxed(),
             resume(session, &self.resumed).boxed(),
             session.commit().boxed(),
         ])
@@ -221,16 +222,19 @@ impl Batch {
 }
 
 impl Delivered {
-    async fn write(&self, session: &Session<'_>) -> Result<()> {
+    async fn write(&self, session: &Session<'_>, history: History) -> Result<()> {
         if self.keys.is_empty() {
             return Ok(());
         }
-        let parameters: [Parameter<'_>; 5] = [
+        let (kept, payloads) = (history != History::Off, history == History::Full);
+        let parameters: [Parameter<'_>; 7] = [
             (&self.keys.shards, Type::INT2_ARRAY),
             (&self.keys.numbers, Type::INT8_ARRAY),
             (&self.attempts, Type::INT4_ARRAY),
             (&self.took, Type::INT8_ARRAY),
             (&self.keys.redrives, Type::INT4_ARRAY),
+            (&kept, Type::BOOL),
+            (&payloads, Type::BOOL),
         ];
         session
             .execute(include_str!("sql/settle_delivered.sql"), &parameters)

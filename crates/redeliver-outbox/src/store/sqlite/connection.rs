@@ -1,21 +1,19 @@
 use std::{
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
 };
 
 use rusqlite::{CachedStatement, Connection, MAIN_DB, OpenFlags, Transaction, config::DbConfig};
 
-use super::error::{Failure, interpret, interpret_opening};
+use super::{
+    error::{Failure, interpret, interpret_opening},
+    row::SqliteColumns,
+};
 use crate::{
     Timestamp,
-    store::{Names, Result, StoreError, StoreErrorKind},
+    limits::{CACHED_STATEMENTS, SQLITE_LOCK_WAIT},
+    store::{Names, Result, StoreError, StoreErrorKind, columns::Columns},
 };
-
-/// How long a connection waits for another one's transaction.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// More than there are statements, so that each is prepared once a connection.
-const STATEMENTS: usize = 128;
 
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +86,8 @@ fn connect(path: &Path) -> Result<Connection> {
 }
 
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.busy_timeout(SQLITE_LOCK_WAIT)?;
+    connection.set_prepared_statement_cache_capacity(CACHED_STATEMENTS);
     // Without it SQLite prepares a statement again whenever a value is bound that the planner has looked at: two thirds of a read.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
@@ -172,6 +170,22 @@ impl Session<'_> {
         read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
     ) -> rusqlite::Result<Vec<T>> {
         self.prepare(statement)?.query_map(values, read)?.collect()
+    }
+
+    /// All rows of it, read from left to right.
+    pub(super) fn read<T>(
+        &self,
+        statement: &str,
+        values: impl rusqlite::Params,
+        mut read: impl FnMut(&mut dyn Columns) -> Result<T>,
+    ) -> Done<Vec<T>> {
+        let mut statement = self.prepare(statement)?;
+        let mut rows = statement.query(values)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(read(&mut SqliteColumns::of(row))?);
+        }
+        Ok(all)
     }
 
     /// Its one row.

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use rusqlite::ErrorCode;
 
-use crate::store::{StoreError, StoreErrorKind};
+use crate::store::{StoreError, StoreErrorKind, schema::MIGRATE};
 
 /// What a piece of work inside a transaction may end with: SQLite's word, or ours.
 #[derive(Debug)]
@@ -30,15 +30,6 @@ impl From<Failure> for StoreError {
             Failure::Store(error) => error,
         }
     }
-}
-
-/// The next step whenever the tables are not what this program needs.
-pub(super) const MIGRATE: &str = "run `redeliver migrate`";
-
-/// The tables are missing.
-pub(super) fn not_migrated() -> StoreError {
-    let what = "the SQLite database has none of the outbox's tables";
-    StoreError::new(StoreErrorKind::NotMigrated, what).next(MIGRATE)
 }
 
 pub(super) fn interpret(error: rusqlite::Error) -> StoreError {

@@ -1,19 +1,14 @@
 //! Who lives, and whose the shards are.
 
-use std::time::Duration;
-
 use super::{
     connection::{Done, Session},
     row,
 };
 use crate::{
-    Timestamp, millis_up,
+    Timestamp,
     plants::{Plant, planted},
-    store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId},
+    store::{Beat, Claimed, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId, columns::Known as _},
 };
-
-/// How long a worker that has gone, and that owns nothing, is still shown to operators.
-const FORGET_WORKERS: Duration = Duration::from_secs(3600);
 
 pub(super) fn beat(session: &Session<'_>, beat: &Beat) -> Done<Membership> {
     let now = session.now.as_millis();
@@ -23,8 +18,6 @@ pub(super) fn beat(session: &Session<'_>, beat: &Beat) -> Done<Membership> {
         include_str!("sql/beat.sql"),
         (worker, now, lease_until, beat.in_flight),
     )?;
-    let long_ago = now.saturating_sub(millis_up(FORGET_WORKERS));
-    session.execute(include_str!("sql/forget_workers.sql"), [long_ago])?;
     let owned = session.rows(include_str!("sql/owned.sql"), [worker], |row| {
         Ok(Lease {
             shard: row.get(0)?,
@@ -96,26 +89,20 @@ pub(super) fn claim(
     Ok(claimed)
 }
 
-fn scheduled(session: &Session<'_>, shard: u16) -> rusqlite::Result<Vec<Scheduled>> {
-    session.rows(include_str!("sql/scheduled.sql"), [shard], |row| {
+fn scheduled(session: &Session<'_>, shard: u16) -> Done<Vec<Scheduled>> {
+    session.read(include_str!("sql/scheduled.sql"), [shard], |row| {
         Ok(Scheduled {
-            number: row.get(0)?,
-            lane: LaneId {
-                destination: row::text(row, 1)?,
-                key: row::text(row, 2)?,
-            },
+            number: row.number()?,
+            lane: row.lane()?,
         })
     })
 }
 
-fn parked(session: &Session<'_>, shard: u16) -> rusqlite::Result<Vec<ParkedLane>> {
-    session.rows(include_str!("sql/parked.sql"), [shard], |row| {
+fn parked(session: &Session<'_>, shard: u16) -> Done<Vec<ParkedLane>> {
+    session.read(include_str!("sql/parked.sql"), [shard], |row| {
         Ok(ParkedLane {
-            lane: LaneId {
-                destination: row::text(row, 0)?,
-                key: row::text(row, 1)?,
-            },
-            head: row.get(2)?,
+            lane: row.lane()?,
+            head: row.number()?,
         })
     })
 }

@@ -5,7 +5,9 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use futures_core::future::BoxFuture;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use super::{Beat, Claimed, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, WorkerId};
+use super::{
+    Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, WorkerId,
+};
 use crate::{
     Timestamp,
     store::{StoreError, StoreErrorKind},
@@ -31,6 +33,7 @@ pub struct SqliteStore {
     database: Arc<Database>,
     names: Arc<Names>,
     clock: Clock,
+    history: History,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -63,6 +66,7 @@ impl SqliteStore {
             database: Arc::new(database),
             names: Arc::new(names),
             clock: Arc::new(Timestamp::wall),
+            history: History::default(),
         })
     }
 
@@ -95,6 +99,13 @@ impl SqliteStore {
             clock: Arc::new(clock),
             ..self.clone()
         }
+    }
+
+    /// The same database, where this is kept of what arrived.
+    #[must_use]
+    pub const fn with_history(mut self, history: History) -> Self {
+        self.history = history;
+        self
     }
 
     /// Runs SQL beside the store, on its writing connection: for tests, and for checkers that look at every write.
@@ -190,9 +201,9 @@ impl Store for SqliteStore {
         worker: &'a WorkerId,
         settlements: &'a [Settlement],
     ) -> BoxFuture<'a, Result<Settled>> {
-        let (worker, settlements) = (worker.clone(), settlements.to_vec());
+        let (worker, settlements, history) = (worker.clone(), settlements.to_vec(), self.history);
         self.run(Purpose::Write, move |session| {
-            settle::settle(session, &worker, &settlements)
+            settle::settle(session, &worker, &settlements, history)
         })
     }
 }

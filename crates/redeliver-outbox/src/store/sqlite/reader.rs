@@ -12,7 +12,10 @@ use super::{
 use crate::{
     Message, Timestamp,
     plants::{Plant, planted},
-    store::{Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result},
+    store::{
+        Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result,
+        columns::{Known as _, message},
+    },
 };
 
 /// A lane that an operator has let go on, told apart from the next time by its head and the moment.
@@ -88,11 +91,11 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
     Ok((found, place))
 }
 
-fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand) -> rusqlite::Result<LaneFound> {
+fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand) -> Done<LaneFound> {
     // A shard that is not owned has been read nowhere: its lanes are complete and empty.
     let cursor = place.cursors.get(&demand.shard).copied().unwrap_or(0);
     let one_more = demand.limit.saturating_add(1);
-    let mut messages = session.rows(
+    let mut messages = session.read(
         include_str!("sql/read_lane.sql"),
         (
             demand.shard,
@@ -102,7 +105,7 @@ fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand) -> rusql
             cursor,
             row::limit(one_more),
         ),
-        row::message,
+        message,
     )?;
     let complete = messages.len() <= demand.limit || planted(Plant::LaneReadEndsEarly);
     messages.truncate(demand.limit);
@@ -113,13 +116,9 @@ fn read_resumed(
     session: &Session<'_>,
     reported: &Resumed,
     shards: &str,
-) -> rusqlite::Result<(Vec<(u16, LaneId)>, Resumed)> {
-    let rows = session.rows(include_str!("sql/read_resumed.sql"), [shards], |row| {
-        let lane = LaneId {
-            destination: row::text(row, 1)?,
-            key: row::text(row, 2)?,
-        };
-        Ok(((row.get(0)?, lane), (row.get(3)?, row.get(4)?)))
+) -> Done<(Vec<(u16, LaneId)>, Resumed)> {
+    let rows = session.read(include_str!("sql/read_resumed.sql"), [shards], |row| {
+        Ok(((row.count()?, row.lane()?), (row.number()?, row.number()?)))
     })?;
     let fresh = rows
         .iter()
@@ -129,29 +128,24 @@ fn read_resumed(
     Ok((fresh, rows.into_iter().collect()))
 }
 
-fn read_due(session: &Session<'_>, at_most: usize, shards: &str) -> rusqlite::Result<(Vec<Message>, bool)> {
+fn read_due(session: &Session<'_>, at_most: usize, shards: &str) -> Done<(Vec<Message>, bool)> {
     if at_most == 0 {
         return Ok((Vec::new(), false));
     }
-    let due = session.rows(
+    let due = session.read(
         include_str!("sql/read_due.sql"),
         (
             session.now.as_millis() + if planted(Plant::DueReadEarly) { 2_000 } else { 0 },
             shards,
             row::limit(at_most),
         ),
-        row::message,
+        message,
     )?;
     let more = due.len() == at_most;
     Ok((due, more))
 }
 
-fn read_fresh(
-    session: &Session<'_>,
-    place: &mut Place,
-    at_most: usize,
-    found: &mut Found,
-) -> rusqlite::Result<bool> {
+fn read_fresh(session: &Session<'_>, place: &mut Place, at_most: usize, found: &mut Found) -> Done<bool> {
     if at_most == 0 || place.cursors.is_empty() {
         return Ok(false);
     }
@@ -167,10 +161,10 @@ fn read_fresh(
         if room == 0 {
             break;
         }
-        let rows = session.rows(
+        let rows = session.read(
             include_str!("sql/read_fresh.sql"),
             (shard, *cursor, row::limit(room)),
-            row::message,
+            message,
         )?;
         if let Some(last) = rows.last() {
             *cursor = last.number() + i64::from(planted(Plant::CursorPassesUnread));

@@ -2,14 +2,53 @@
 
 use rusqlite::{Result, Row, types::ValueRef};
 
-use crate::{Message, MessageId, Payload, Timestamp};
+use super::error::interpret;
+use crate::{
+    Payload, Timestamp,
+    store::{self, columns::Columns},
+};
 
-/// A text, with what is no UTF-8 replaced.
-pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String> {
-    Ok(optional_text(row, column)?.unwrap_or_default())
+/// A row that is being read, from left to right.
+pub(super) struct SqliteColumns<'a, 'b> {
+    row: &'a Row<'b>,
+    next: usize,
 }
 
-pub(super) fn optional_text(row: &Row<'_>, column: usize) -> Result<Option<String>> {
+impl<'a, 'b> SqliteColumns<'a, 'b> {
+    pub(super) const fn of(row: &'a Row<'b>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    const fn step(&mut self, columns: usize) -> usize {
+        let column = self.next;
+        self.next += columns;
+        column
+    }
+}
+
+impl Columns for SqliteColumns<'_, '_> {
+    fn integer(&mut self) -> store::Result<Option<i64>> {
+        let column = self.step(1);
+        self.row.get(column).map_err(interpret)
+    }
+
+    fn text(&mut self) -> store::Result<Option<String>> {
+        let column = self.step(1);
+        text(self.row, column).map_err(interpret)
+    }
+
+    fn time(&mut self) -> store::Result<Option<Timestamp>> {
+        Ok(self.integer()?.map(Timestamp::from_millis))
+    }
+
+    fn payload(&mut self) -> store::Result<Option<Payload>> {
+        let column = self.step(2);
+        payload(self.row, column).map_err(interpret)
+    }
+}
+
+/// A text, with what is no UTF-8 replaced.
+fn text(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Null => None,
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
@@ -18,17 +57,8 @@ pub(super) fn optional_text(row: &Row<'_>, column: usize) -> Result<Option<Strin
     })
 }
 
-pub(super) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp> {
-    row.get(column).map(Timestamp::from_millis)
-}
-
-pub(super) fn optional_time(row: &Row<'_>, column: usize) -> Result<Option<Timestamp>> {
-    let millis: Option<i64> = row.get(column)?;
-    Ok(millis.map(Timestamp::from_millis))
-}
-
-/// The payload in two neighbouring columns, byte for byte; none if both are empty.
-pub(super) fn payload(row: &Row<'_>, column: usize) -> Result<Option<Payload>> {
+/// Byte for byte.
+fn payload(row: &Row<'_>, column: usize) -> Result<Option<Payload>> {
     let bytes = match (row.get_ref(column)?, row.get_ref(column + 1)?) {
         (_, ValueRef::Blob(bytes) | ValueRef::Text(bytes)) => return Ok(Some(binary(bytes))),
         (ValueRef::Text(bytes) | ValueRef::Blob(bytes), _) => bytes,
@@ -53,27 +83,4 @@ pub(super) fn count(row: &Row<'_>, column: usize) -> Result<usize> {
 /// At most so many, as SQLite counts.
 pub(super) fn limit(at_most: usize) -> i64 {
     i64::try_from(at_most).unwrap_or(i64::MAX)
-}
-
-/// A live message, in the order of the columns of the `read_….sql` statements.
-pub(super) fn message(row: &Row<'_>) -> Result<Message> {
-    Ok(Message {
-        id: MessageId::new(row.get(0)?, row.get(1)?),
-        shard: row.get(2)?,
-        destination: text(row, 3)?,
-        key: optional_text(row, 4)?,
-        payload: payload(row, 5)?.unwrap_or_else(|| Payload::from("")),
-        content_type: optional_text(row, 7)?,
-        headers: optional_text(row, 8)?,
-        traceparent: optional_text(row, 9)?,
-        not_before: optional_time(row, 10)?,
-        expires_at: optional_time(row, 11)?,
-        created_at: time(row, 12)?,
-        attempts: row.get(13)?,
-        redrives: row.get(14)?,
-        next_attempt_at: optional_time(row, 15)?,
-        last_attempt_at: optional_time(row, 16)?,
-        last_error: optional_text(row, 17)?,
-        last_wait_ms: row.get::<_, i64>(18)?.try_into().unwrap_or(0),
-    })
 }

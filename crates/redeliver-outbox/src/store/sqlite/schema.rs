@@ -7,31 +7,17 @@ use futures_core::future::BoxFuture;
 use super::{
     SqliteStore,
     connection::{Done, Purpose, Session},
-    error::{Failure, MIGRATE, not_migrated},
 };
 use crate::{
     desk::{Layout, Migration, Schema},
-    store::{Names, Result, StoreError, StoreErrorKind},
+    limits::MOST_SHARDS,
+    store::{
+        Names, Result,
+        schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
+    },
 };
 
-struct Step {
-    name: &'static str,
-    up: &'static str,
-    down: &'static str,
-}
-
-const STEPS: [Step; 2] = [
-    Step {
-        name: "outbox",
-        up: include_str!("migrations/0001_outbox.up.sql"),
-        down: include_str!("migrations/0001_outbox.down.sql"),
-    },
-    Step {
-        name: "messages_view",
-        up: MESSAGES_VIEW,
-        down: include_str!("migrations/0002_messages_view.down.sql"),
-    },
-];
+const STEPS: [Step; 2] = steps!["outbox": "0001_outbox", "messages_view": "0002_messages_view"];
 const NEWEST: u32 = STEPS.len() as u32;
 const MESSAGES_VIEW: &str = include_str!("migrations/0002_messages_view.up.sql");
 
@@ -40,10 +26,19 @@ const VIEW_CLOCK: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000) 
 
 impl Schema for SqliteStore {
     fn migrations(&self, layout: Layout) -> Vec<Migration> {
-        migrations(&self.names, layout)
-            .iter()
-            .map(|step| by_hand(&self.names, step))
-            .collect()
+        let notes = Notes {
+            begin: include_str!("sql/begin_migrations.sql").to_owned(),
+            record: include_str!("sql/record_migration.sql"),
+            forget: include_str!("sql/forget_migration.sql"),
+            end: include_str!("sql/end_migrations.sql"),
+        };
+        by_hand(migrations(&self.names, layout), &notes, |note, step| {
+            let note = note
+                .replace("?1", &step.version.to_string())
+                .replace("?2", &format!("'{}'", step.name))
+                .replace("?3", "CAST(unixepoch('subsec') * 1000 AS INTEGER)");
+            self.names.fill(&note).into_owned()
+        })
     }
 
     fn version(&self) -> BoxFuture<'_, Result<u32>> {
@@ -70,27 +65,8 @@ pub(super) fn messages_at(time: &str) -> String {
 
 /// Refuses tables that this program was not made for.
 pub(super) fn require_current(session: &Session<'_>) -> Done<()> {
-    let found: u32 = session.row(include_str!("sql/version.sql"), [], |row| row.get(0))?;
-    if found == NEWEST {
-        return Ok(());
-    }
-    if found == 0 {
-        return Err(not_migrated().into());
-    }
-    if found > NEWEST {
-        return Err(too_new(found));
-    }
-    let what = format!("the outbox's tables have version {found}, and this program needs {NEWEST}");
-    Err(StoreError::new(StoreErrorKind::NotMigrated, what)
-        .next(MIGRATE)
-        .into())
-}
-
-fn too_new(found: u32) -> Failure {
-    let what = format!("the outbox's tables have version {found}, and this program knows {NEWEST}");
-    StoreError::new(StoreErrorKind::TooNew, what)
-        .next("run a newer redeliver, or take the tables back with the one that made them")
-        .into()
+    let found = session.row(include_str!("sql/version.sql"), [], |row| row.get(0))?;
+    Ok(require(found, NEWEST)?)
 }
 
 fn version(session: &Session<'_>) -> Done<u32> {
@@ -103,20 +79,9 @@ fn version(session: &Session<'_>) -> Done<u32> {
 
 /// Others wait for the write lock that this transaction began with, and find it done.
 fn migrate(session: &Session<'_>, layout: Layout, to: u32) -> Done<Vec<u32>> {
-    let refuse = |what: String, next: &'static str| {
-        Err(StoreError::new(StoreErrorKind::BadInput, what).next(next).into())
-    };
-    if layout.shards == 0 {
-        return refuse("an outbox cannot have 0 shards".to_owned(), "use 1 or more");
-    }
-    if to > NEWEST {
-        let what = format!("there is no version {to} of the tables; the newest is {NEWEST}");
-        return refuse(what, "name an older one, or none for the newest");
-    }
+    check_target(to, NEWEST, layout.shards, MOST_SHARDS)?;
     let from = version(session)?;
-    if from > NEWEST {
-        return Err(too_new(from));
-    }
+    refuse_newer(from, NEWEST)?;
     let steps = migrations(session.names, layout);
     let mut taken = Vec::new();
     if from < to {
@@ -150,54 +115,13 @@ fn migrate(session: &Session<'_>, layout: Layout, to: u32) -> Done<Vec<u32>> {
 }
 
 fn migrations(names: &Names, layout: Layout) -> Vec<Migration> {
-    let up = |step: &Step| {
-        let filled = step
-            .up
+    schema::migrations(&STEPS, |statements| {
+        let filled = statements
             .replace("{shard_of_row}", &shard_of_row(layout.shards))
             .replace("{index_of_shards}", index_of_shards(layout.shards))
             .replace("{shards}", &layout.shards.to_string());
         names.fill(&filled).into_owned()
-    };
-    (1..)
-        .zip(&STEPS)
-        .map(|(version, step)| Migration {
-            version,
-            name: step.name,
-            up: up(step),
-            down: names.fill(step.down).into_owned(),
-        })
-        .collect()
-}
-
-/// The step with what notes that it was taken, for whoever runs the statements without this program.
-fn by_hand(names: &Names, step: &Migration) -> Migration {
-    let Migration { version, name, .. } = *step;
-    let noted = |statement: &str| {
-        let values = [
-            ("?1", version.to_string()),
-            ("?2", format!("'{name}'")),
-            ("?3", "CAST(unixepoch('subsec') * 1000 AS INTEGER)".to_owned()),
-        ];
-        let filled = values.iter().fold(statement.to_owned(), |text, (place, value)| {
-            text.replace(place, value)
-        });
-        format!("{};\n", names.fill(filled.trim_end()))
-    };
-    let (mut begin, mut end) = (String::new(), String::new());
-    if version == 1 {
-        begin = noted(include_str!("sql/begin_migrations.sql"));
-        end = noted(include_str!("sql/end_migrations.sql"));
-    }
-    let (record, forget) = (
-        noted(include_str!("sql/record_migration.sql")),
-        noted(include_str!("sql/forget_migration.sql")),
-    );
-    Migration {
-        version,
-        name,
-        up: format!("{begin}{}{record}", step.up),
-        down: format!("{}{forget}{end}", step.down),
-    }
+    })
 }
 
 /// The shard of a row, of nothing but the row: a lane is in one shard for ever. SQLite has no hash function, so the ends of keys,

@@ -7,10 +7,15 @@ use crate::{
     limits::error_text,
     millis_up,
     plants::{Plant, planted},
-    store::{AfterDeath, Attempted, Settled, Settlement, Until, Verdict, WorkerId},
+    store::{AfterDeath, Attempted, History, INTERRUPTED, Settled, Settlement, Until, Verdict, WorkerId},
 };
 
-pub(super) fn settle(session: &Session<'_>, worker: &WorkerId, settlements: &[Settlement]) -> Done<Settled> {
+pub(super) fn settle(
+    session: &Session<'_>,
+    worker: &WorkerId,
+    settlements: &[Settlement],
+    history: History,
+) -> Done<Settled> {
     // The transaction holds the only write lock: what is owned here is owned until it ends.
     let owned: HashMap<u16, i64> = session
         .rows(include_str!("sql/owned.sql"), [&worker.0], |row| {
@@ -22,7 +27,9 @@ pub(super) fn settle(session: &Session<'_>, worker: &WorkerId, settlements: &[Se
     for settlement in settlements {
         let current = owned.get(&settlement.lease.shard) == Some(&settlement.lease.epoch);
         if current || planted(Plant::NoFence) {
-            write(session, worker, settlement)?;
+            if settlement.verdict.can_be() {
+                write(session, worker, settlement, history)?;
+            }
         } else {
             stale.insert(settlement.lease.shard);
         }
@@ -36,9 +43,14 @@ pub(super) fn settle(session: &Session<'_>, worker: &WorkerId, settlements: &[Se
 }
 
 /// One row, which its guard may find elsewhere or further on: then it was settled before.
-fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> rusqlite::Result<()> {
+fn write(
+    session: &Session<'_>,
+    worker: &WorkerId,
+    settlement: &Settlement,
+    history: History,
+) -> rusqlite::Result<()> {
     match &settlement.verdict {
-        Verdict::Delivered(attempted) => deliver(session, settlement, attempted),
+        Verdict::Delivered(attempted) => deliver(session, settlement, attempted, history),
         Verdict::Retry { attempted, wait } => {
             let (now, error) = (session.now.as_millis(), error_text(&attempted.error));
             let due = if planted(Plant::RetryAtOnce) {
@@ -59,7 +71,7 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
                 millis_up(*wait),
                 settlement.redrives,
             );
-            let written = session.execute(include_str!("sql/retry.sql"), values)? > 0;
+            let written = session.execute(include_str!("sql/settle_retry.sql"), values)? > 0;
             if written && !planted(Plant::FailureNotLogged) {
                 log(session, worker, settlement.number, &Log::of(attempted))?;
             }
@@ -78,7 +90,7 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
                 settlement.redrives,
             );
             if !planted(Plant::PostponementForgotten) {
-                session.execute(include_str!("sql/postpone.sql"), values)?;
+                session.execute(include_str!("sql/settle_postponed.sql"), values)?;
             }
             Ok(())
         }
@@ -91,7 +103,7 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
                 now,
                 settlement.redrives,
             );
-            let written = session.execute(include_str!("sql/count_attempt.sql"), values)? > 0;
+            let written = session.execute(include_str!("sql/settle_counted.sql"), values)? > 0;
             if written && !planted(Plant::InterruptionNotLogged) {
                 log(session, worker, settlement.number, &Log::begun(*attempt))?;
             }
@@ -100,27 +112,44 @@ fn write(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> r
     }
 }
 
-fn deliver(session: &Session<'_>, settlement: &Settlement, attempted: &Attempted) -> rusqlite::Result<()> {
+fn deliver(
+    session: &Session<'_>,
+    settlement: &Settlement,
+    attempted: &Attempted,
+    history: History,
+) -> rusqlite::Result<()> {
     let (number, shard) = (settlement.number, settlement.lease.shard);
-    let values = (
-        number,
-        shard,
-        attempted.attempt,
-        session.now.as_millis(),
-        millis_up(attempted.took),
-        settlement.redrives,
-    );
-    let kept =
-        planted(Plant::HistoryForgotten) || session.execute(include_str!("sql/deliver.sql"), values)? > 0;
-    if kept {
+    let there = if planted(Plant::HistoryForgotten) {
+        1
+    } else if history == History::Off {
+        let values = (number, shard, attempted.attempt, settlement.redrives);
+        session.execute(include_str!("sql/settle_forgotten.sql"), values)?
+    } else {
+        let values = (
+            number,
+            shard,
+            attempted.attempt,
+            session.now.as_millis(),
+            millis_up(attempted.took),
+            settlement.redrives,
+            history == History::Full,
+        );
+        session.execute(include_str!("sql/settle_delivered.sql"), values)?
+    };
+    if there == 0 {
+        return Ok(());
+    }
+    if history == History::Off {
+        session.execute(include_str!("sql/remove_attempts.sql"), [number])?;
+    } else {
         session.execute(include_str!("sql/remove.sql"), [number])?;
         session.execute(
             include_str!("sql/forget_interrupted.sql"),
             (number, attempted.attempt),
         )?;
-        if attempted.resumes_lane {
-            session.execute(include_str!("sql/resume_lane.sql"), (shard, number))?;
-        }
+    }
+    if attempted.resumes_lane {
+        session.execute(include_str!("sql/resume_lane.sql"), (shard, number))?;
     }
     Ok(())
 }
@@ -148,7 +177,7 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
         settlement.redrives,
     );
     let deleted = planted(Plant::DeadLetterDeleted);
-    if !deleted && session.execute(include_str!("sql/bury.sql"), values)? == 0 {
+    if !deleted && session.execute(include_str!("sql/settle_dead.sql"), values)? == 0 {
         return Ok(());
     }
     if let Some(attempted) = attempted {
@@ -190,7 +219,7 @@ impl<'a> Log<'a> {
             attempt,
             took_ms: None,
             class: "interrupted",
-            error: "the attempt was begun, and nothing was heard of it again".to_owned(),
+            error: INTERRUPTED.to_owned(),
         }
     }
 }

@@ -1,18 +1,18 @@
 //! The health of the database.
 
-use std::time::Duration;
-
 use mysql_async::prelude::Queryable;
 
-use super::{MySqlStore, Work};
+use super::{MySqlStore, Work, look};
 use crate::{
     Timestamp,
     desk::{Finding, Grade},
-    store::{Result, StoreErrorKind},
+    store::{
+        Result, StoreErrorKind,
+        columns::Known as _,
+        desk::examine::{clocks, finding},
+    },
 };
 
-/// How far this machine's clock may be from the server's before somebody should look.
-const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
 /// A transaction this old keeps ranges open that the relay has to remember.
 const LONG_TRANSACTION_SECONDS: u64 = 60;
 /// Changes that wait for the server's purge; above this, reads walk over what is long gone.
@@ -22,7 +22,7 @@ pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
     let mut connection = store.connection().await?;
     let mut work = Work::snapshot(store, &mut connection).await?;
     let mut findings = server(&mut work).await?;
-    findings.push(shards(&mut work).await?);
+    findings.push(look::shards(&mut work).await?.finding());
     match transactions(&mut work).await {
         Ok(found) => findings.extend(found),
         Err(error) if error.kind() == StoreErrorKind::Denied => findings.push(finding(
@@ -37,41 +37,19 @@ pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-fn finding(grade: Grade, topic: &'static str, what: String, next: &str) -> Finding {
-    Finding {
-        grade,
-        topic,
-        what,
-        next: if grade == Grade::Good {
-            String::new()
-        } else {
-            next.to_owned()
-        },
-    }
-}
-
 async fn server(work: &mut Work<'_>) -> Result<Vec<Finding>> {
     let Some(mut row) = work.row(include_str!("../sql/examine.sql"), ()).await? else {
         return Ok(Vec::new());
     };
     let version: String = row.take()?;
-    let (now, here) = (row.known_time()?, Timestamp::wall());
-    let skew = now.since(here).max(here.since(now));
+    let clock = clocks(row.known_time()?, Timestamp::wall());
     let mode: String = row.take()?;
     let flush: i64 = row.take()?;
     let (binlog, sync_binlog, format): (bool, i64, String) = (row.take()?, row.take()?, row.take()?);
     let good_if = |good: bool, otherwise| if good { Grade::Good } else { otherwise };
     Ok(vec![
         finding(Grade::Good, "version", format!("the server is {version}"), ""),
-        finding(
-            good_if(skew <= CLOCK_TOLERANCE, Grade::Advice),
-            "clock",
-            format!(
-                "the server's clock and this machine's differ by {} ms",
-                skew.as_millis()
-            ),
-            "set both by NTP; the server's is the one that counts",
-        ),
+        clock,
         finding(
             good_if(mode.contains("STRICT_"), Grade::Advice),
             "sql_mode",
@@ -100,22 +78,6 @@ async fn server(work: &mut Work<'_>) -> Result<Vec<Finding>> {
             "set it to ROW: the shard and the random part of a message are drawn by the server",
         ),
     ])
-}
-
-async fn shards(work: &mut Work<'_>) -> Result<Finding> {
-    let (mut all, mut free) = (0_u32, 0_u32);
-    if let Some(mut row) = work.row(include_str!("../sql/shards.sql"), ()).await? {
-        row.known_time()?;
-        (all, free) = (row.take()?, row.take()?);
-    }
-    let grade = if free == 0 { Grade::Good } else { Grade::Problem };
-    let what = format!("{free} of {all} shards have no live owner");
-    Ok(finding(
-        grade,
-        "shards",
-        what,
-        "start a relay, or see why those that run do not take them",
-    ))
 }
 
 async fn transactions(work: &mut Work<'_>) -> Result<Vec<Finding>> {

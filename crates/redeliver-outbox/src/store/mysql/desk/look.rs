@@ -1,17 +1,21 @@
 //! Looking at messages.
 
-use std::time::Duration;
-
 use mysql_async::{Params, Value};
 
-use super::{MySqlStore, Work, audit, edit, row};
+use super::{MySqlStore, Work, audit, row};
 use crate::{
-    MessageId, Payload, Timestamp,
-    desk::{AttemptRecord, Detail, Filter, MessageRef, Page, Record},
-    state::Status,
+    MessageId, Timestamp,
+    desk::{Detail, Filter, MessageRef, Page, Record},
     store::{
-        LaneId, Result, StoreError, StoreErrorKind,
+        LaneId, Result,
+        columns::Known as _,
+        desk::{
+            self,
+            examine::Shards,
+            records::{self, Kept, Neighbours},
+        },
         filter::{Conditions, Dialect, Value as Condition},
+        schema::not_migrated,
     },
 };
 
@@ -40,103 +44,30 @@ pub(super) async fn list(
     } else {
         "NULL, NULL"
     };
-    let one = include_str!("../sql/list.sql")
-        .replace("{payload}", payload)
-        .replace("{conditions}", &conditions.sql);
-    let sql = PARTS
-        .map(|part| format!("({})", one.replace("{part}", part)))
-        .join(" UNION ALL ");
-    let rows = work.rows(&sql, three_times(&conditions)).await?;
-    let mut records = rows.into_iter().map(record).collect::<Result<Vec<_>>>()?;
-    records.sort_by_key(|record| record.id.number());
+    let columns = format!("{}, {payload}", records::RECORD);
+    let sql = each_part(&columns, &conditions, " UNION ALL ");
+    let mut found = work.read(&sql, three_times(&conditions), records::record).await?;
+    found.sort_by_key(|record| record.id.number());
     if page.newest_first {
-        records.reverse();
+        found.reverse();
     }
-    records.truncate(page.limit);
-    Ok(records)
+    found.truncate(page.limit);
+    Ok(found)
 }
 
 pub(super) async fn count(store: &MySqlStore, filter: &Filter) -> Result<u64> {
     let mut connection = store.connection().await?;
     let mut work = Work::snapshot(store, &mut connection).await?;
     let conditions = Conditions::of(filter, DIALECT);
-    let one = include_str!("../sql/count.sql").replace("{conditions}", &conditions.sql);
-    let sql = PARTS
-        .map(|part| format!("({})", one.replace("{part}", part)))
-        .join(" + ");
-    let row = work
-        .row(&format!("SELECT {sql}"), three_times(&conditions))
-        .await?;
-    row.map_or(Ok(0), |mut row| row.take())
+    let sql = format!("SELECT {}", each_part("COUNT(*)", &conditions, " + "));
+    let row = work.row(&sql, three_times(&conditions)).await?;
+    row.map_or(Ok(0), |mut row| row.count())
 }
 
-pub(super) async fn one(work: &mut Work<'_>, message: MessageRef) -> Result<Option<Record>> {
-    let filter = Filter {
-        messages: vec![message],
-        ..Filter::default()
-    };
-    let page = Page {
-        after: None,
-        limit: 1,
-        newest_first: false,
-    };
-    Ok(list(work, &filter, page, true).await?.into_iter().next())
-}
-
-pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Option<Detail>> {
-    let mut connection = store.connection().await?;
-    let mut work = Work::snapshot(store, &mut connection).await?;
-    let Some(record) = one(&mut work, message).await? else {
-        return Ok(None);
-    };
-    let number = record.id.number();
-    let audit = audit::of_message(&mut work, record.id).await?;
-    let attempts = work
-        .rows(include_str!("../sql/attempts_of_message.sql"), (number,))
-        .await?;
-    let mut gap = false;
-    let mut original_payload = edit::original(&audit);
-    if let Some(mut row) = work
-        .row(include_str!("../sql/dead_letter.sql"), (number,))
-        .await?
-    {
-        gap = row.take()?;
-        let kept = (row.take()?, row.take()?);
-        if kept != (None, None) {
-            original_payload = Some(Payload::from_columns(kept.0, kept.1));
-        }
-    }
-    let parked_behind = id(&mut work, include_str!("../sql/parked_behind.sql"), number).await?;
-    let waits_behind = id(&mut work, include_str!("../sql/waits_behind.sql"), number).await?;
-    Ok(Some(Detail {
-        record,
-        attempts: attempts.into_iter().map(attempt).collect::<Result<_>>()?,
-        audit,
-        original_payload,
-        gap,
-        parked_behind,
-        waits_behind,
-    }))
-}
-
-pub(super) async fn parked_lanes(store: &MySqlStore) -> Result<Vec<(LaneId, MessageId, Timestamp)>> {
-    let mut connection = store.connection().await?;
-    let mut work = Work::snapshot(store, &mut connection).await?;
-    let lane = |mut row: row::Columns| {
-        let lane = LaneId {
-            destination: row.take()?,
-            key: row.take()?,
-        };
-        Ok((lane, MessageId::new(row.take()?, row.take()?), row.known_time()?))
-    };
-    let rows = work.rows(include_str!("../sql/parked_lanes.sql"), ()).await?;
-    rows.into_iter().map(lane).collect()
-}
-
-async fn id(work: &mut Work<'_>, sql: &str, number: i64) -> Result<Option<MessageId>> {
-    let row = work.row(sql, (number,)).await?;
-    row.map(|mut row| Ok(MessageId::new(row.take()?, row.take()?)))
-        .transpose()
+fn each_part(columns: &str, conditions: &Conditions, between: &str) -> String {
+    PARTS
+        .map(|part| format!("(SELECT {columns} FROM {part} WHERE {})", conditions.sql))
+        .join(between)
 }
 
 fn three_times(conditions: &Conditions) -> Params {
@@ -149,52 +80,48 @@ fn three_times(conditions: &Conditions) -> Params {
     Params::Positional([&values[..]; PARTS.len()].concat())
 }
 
-fn record(mut row: row::Columns) -> Result<Record> {
-    Ok(Record {
-        id: MessageId::new(row.take()?, row.take()?),
-        status: status(&row.take::<String>()?)?,
-        shard: row.take()?,
-        destination: row.take()?,
-        key: row.take()?,
-        attempts: row.take()?,
-        redrives: row.take()?,
-        created_at: row.known_time()?,
-        next_attempt_at: row.time()?,
-        last_attempt_at: row.time()?,
-        last_error: row.take()?,
-        locked_by: row.take()?,
-        locked_at: row.time()?,
-        // A word of a later version is no reason to hide the message.
-        dead_letter_reason: row
-            .take::<Option<String>>()?
-            .and_then(|reason| reason.parse().ok()),
-        dead_lettered_at: row.time()?,
-        sent_at: row.time()?,
-        expires_at: row.time()?,
-        content_type: row.take()?,
-        headers: row.take()?,
-        traceparent: row.take()?,
-        payload: match (row.take()?, row.take()?) {
-            (None, None) => None,
-            (text, binary) => Some(Payload::from_columns(text, binary)),
-        },
-    })
+/// The message without the rest, if it is there.
+pub(super) async fn one(work: &mut Work<'_>, message: MessageRef) -> Result<Option<Record>> {
+    let (filter, page) = desk::only(message);
+    Ok(list(work, &filter, page, true).await?.pop())
 }
 
-fn status(word: &str) -> Result<Status> {
-    word.parse().map_err(|error| {
-        StoreError::new(StoreErrorKind::Other, "the view shows an unknown status").caused_by(error)
-    })
+/// What only the row of a dead letter tells.
+pub(super) async fn kept(work: &mut Work<'_>, number: i64) -> Result<Option<Kept>> {
+    let statement = include_str!("../sql/dead_letter.sql");
+    Ok(work.read(statement, (number,), records::kept).await?.pop())
 }
 
-fn attempt(mut row: row::Columns) -> Result<AttemptRecord> {
-    Ok(AttemptRecord {
-        redrive: row.take()?,
-        attempt: row.take()?,
-        at: row.known_time()?,
-        took: row.take::<Option<u64>>()?.map(Duration::from_millis),
-        class: row.take()?,
-        error: row.take()?,
-        worker: row.take()?,
-    })
+pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Option<Detail>> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::snapshot(store, &mut connection).await?;
+    let Some(record) = one(&mut work, message).await? else {
+        return Ok(None);
+    };
+    let number = record.id.number();
+    let neighbours = Neighbours {
+        parked_behind: neighbour(&mut work, include_str!("../sql/parked_behind.sql"), number).await?,
+        waits_behind: neighbour(&mut work, include_str!("../sql/waits_behind.sql"), number).await?,
+    };
+    let statement = include_str!("../sql/attempts_of_message.sql");
+    let attempts = work.read(statement, (number,), records::attempt).await?;
+    let audit = audit::of_message(&mut work, record.id).await?;
+    let kept = kept(&mut work, number).await?;
+    Ok(Some(records::detail(record, attempts, audit, kept, neighbours)))
+}
+
+async fn neighbour(work: &mut Work<'_>, sql: &str, number: i64) -> Result<Option<MessageId>> {
+    Ok(work.read(sql, (number,), |row| row.id()).await?.pop())
+}
+
+pub(super) async fn parked_lanes(store: &MySqlStore) -> Result<Vec<(LaneId, MessageId, Timestamp)>> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::snapshot(store, &mut connection).await?;
+    work.read(include_str!("../sql/parked_lanes.sql"), (), records::parked_lane)
+        .await
+}
+
+pub(super) async fn shards(work: &mut Work<'_>) -> Result<Shards> {
+    let row = work.row(include_str!("../sql/shards.sql"), ()).await?;
+    Shards::of(&mut row.ok_or_else(not_migrated)?)
 }

@@ -1,17 +1,12 @@
 //! Putting dead letters back, or giving them up.
 
-use mysql_async::Params;
-
 use super::{MySqlStore, Work, audit, look, row};
 use crate::{
     MessageId,
-    desk::{Act, Filter, Page},
-    state::Status,
-    store::Result,
+    desk::{Act, Filter},
+    limits::MYSQL_NAMED_ROWS,
+    store::{Result, desk},
 };
-
-/// How many are changed by one statement.
-const TOGETHER: usize = 512;
 
 pub(super) async fn redrive(
     store: &MySqlStore,
@@ -33,7 +28,7 @@ pub(super) async fn discard(
     act: &Act,
 ) -> Result<Vec<MessageId>> {
     let statements = [
-        include_str!("../sql/free_lanes.sql"),
+        include_str!("../sql/free_lane.sql"),
         include_str!("../sql/discard.sql"),
     ];
     change(store, filter, at_most, act, "discard", &statements).await
@@ -48,33 +43,22 @@ async fn change(
     action: &str,
     statements: &[&str],
 ) -> Result<Vec<MessageId>> {
-    if !filter.statuses.is_empty() && !filter.statuses.contains(&Status::DeadLettered) {
+    let Some((filter, page)) = desk::dead_letters(filter, at_most) else {
         return Ok(Vec::new());
-    }
-    let filter = Filter {
-        statuses: vec![Status::DeadLettered],
-        ..filter.clone()
-    };
-    let page = Page {
-        after: None,
-        limit: at_most,
-        newest_first: false,
     };
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     let letters = look::list(&mut work, &filter, page, false).await?;
     let letters: Vec<MessageId> = letters.into_iter().map(|letter| letter.id).collect();
     let mut changed = Vec::with_capacity(letters.len());
-    for some in letters.chunks(TOGETHER) {
+    for some in letters.chunks(MYSQL_NAMED_ROWS) {
         let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
         let free = lock(&mut work, &numbers).await?;
         if free.is_empty() {
             continue;
         }
-        let places = row::places(free.len());
         for statement in statements {
-            let values = Params::Positional(row::padded(&free));
-            work.run(&statement.replace("{numbers}", &places), values).await?;
+            work.run(statement, (row::list(&free),)).await?;
         }
         for &id in some.iter().filter(|id| free.binary_search(&id.number()).is_ok()) {
             audit::append(&mut work, act, action, id, "").await?;
@@ -86,8 +70,10 @@ async fn change(
 }
 
 /// Those that are still dead letters, in their order: somebody else may have been quicker since they were listed.
-async fn lock(work: &mut Work<'_>, numbers: &[i64]) -> Result<Vec<i64>> {
-    let sql = include_str!("../sql/lock_dead.sql").replace("{numbers}", &row::places(numbers.len()));
-    let rows = work.rows(&sql, Params::Positional(row::padded(numbers))).await?;
+pub(super) async fn lock(work: &mut Work<'_>, numbers: &[i64]) -> Result<Vec<i64>> {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    let sql = include_str!("../sql/lock_dead.sql");
+    let rows = work.rows(sql, (row::list(&numbers),)).await?;
     rows.into_iter().map(|mut row| row.take()).collect()
 }

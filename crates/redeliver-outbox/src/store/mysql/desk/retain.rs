@@ -2,17 +2,12 @@
 
 use std::time::Duration;
 
-use mysql_async::Params;
-
 use super::{MySqlStore, Work, row};
 use crate::{
     desk::{Removed, Retention},
     limits,
     store::Result,
 };
-
-/// A worker that was not heard of for so long, and owns nothing, is forgotten; a lane that was let go on as well.
-const TRACES: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<Removed> {
     let mut removed = Removed::default();
@@ -40,8 +35,14 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             Some(limits::DEDUPLICATION_RETENTION),
             include_str!("../sql/retain_deduplication.sql"),
         ),
-        (Some(TRACES), include_str!("../sql/retain_lanes.sql")),
-        (Some(TRACES), include_str!("../sql/forget_workers.sql")),
+        (
+            Some(limits::RESUMED_LANE_RETENTION),
+            include_str!("../sql/retain_lanes.sql"),
+        ),
+        (
+            Some(limits::SILENT_WORKER_RETENTION),
+            include_str!("../sql/forget_workers.sql"),
+        ),
     ];
     for (age, sql) in plain {
         if let Some(age) = age {
@@ -71,14 +72,10 @@ async fn forget_messages(store: &MySqlStore, age: Duration, old: &str, remove: &
     if numbers.is_empty() {
         return Ok(0);
     }
-    let places = row::places(numbers.len());
-    let all = || Params::Positional(row::padded(&numbers));
-    work.run(
-        &include_str!("../sql/remove_attempts.sql").replace("{numbers}", &places),
-        all(),
-    )
-    .await?;
-    let rows = work.run(&remove.replace("{numbers}", &places), all()).await?;
+    let all = row::list(&numbers);
+    work.run(include_str!("../sql/remove_attempts.sql"), (all.clone(),))
+        .await?;
+    let rows = work.run(remove, (all,)).await?;
     work.commit().await?;
     Ok(rows)
 }

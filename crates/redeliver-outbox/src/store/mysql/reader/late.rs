@@ -30,7 +30,7 @@ impl MySqlReader {
         let mut unseen = Vec::new();
         for ranges in self.segments.due(now, all).chunks(64) {
             let count = ranges.len().next_power_of_two();
-            let sql = include_str!("../sql/late.sql").replace(
+            let sql = include_str!("../sql/read_late_numbers.sql").replace(
                 "{ranges}",
                 &vec!["(shard = ? AND number > ? AND number <= ?)"; count].join(" OR "),
             );
@@ -57,8 +57,7 @@ impl MySqlReader {
         }
         for some in unseen.chunks(256) {
             let numbers: Vec<i64> = some.iter().map(|&(_, number)| number).collect();
-            let sql =
-                include_str!("../sql/read_numbers.sql").replace("{numbers}", &row::places(numbers.len()));
+            let sql = include_str!("../sql/read_late.sql").replace("{numbers}", &row::places(numbers.len()));
             fresh
                 .messages
                 .extend(messages(work, &sql, row::padded(&numbers)).await?);

@@ -1,1 +1,3 @@
-SELECT gap, original_payload, original_payload_binary FROM redeliver_dead WHERE number = ?
+SELECT gap, original_payload, original_payload_binary, payload, payload_binary, destination
+FROM redeliver_dead
+WHERE number = ?

@@ -1,1 +1,4 @@
-UPDATE redeliver_dead SET discarded_at = UTC_TIMESTAMP(3) WHERE number IN ({numbers}) AND discarded_at IS NULL
+UPDATE JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
+STRAIGHT_JOIN redeliver_dead m FORCE INDEX (PRIMARY) ON m.number = j.number
+SET m.discarded_at = UTC_TIMESTAMP(3)
+WHERE m.discarded_at IS NULL

@@ -1,1 +1,5 @@
-SELECT number FROM redeliver_dead WHERE number IN ({numbers}) AND discarded_at IS NULL ORDER BY number FOR UPDATE
+SELECT m.number
+FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
+STRAIGHT_JOIN redeliver_dead m FORCE INDEX (PRIMARY) ON m.number = j.number
+WHERE m.discarded_at IS NULL
+FOR UPDATE

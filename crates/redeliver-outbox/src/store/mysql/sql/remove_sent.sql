@@ -1,1 +1,3 @@
-DELETE FROM redeliver_sent WHERE number IN ({numbers})
+DELETE m
+FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
+STRAIGHT_JOIN redeliver_sent m FORCE INDEX (PRIMARY) ON m.number = j.number

@@ -7,4 +7,4 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
     number BIGINT PATH '$[0]', attempt INT PATH '$[1]', reason VARCHAR(40) CHARACTER SET utf8mb4 PATH '$[2]',
     error TEXT CHARACTER SET utf8mb4 PATH '$[3]', gap INT PATH '$[4]'
 )) AS j
-STRAIGHT_JOIN redeliver_outbox o ON o.number = j.number
+STRAIGHT_JOIN redeliver_outbox o FORCE INDEX (PRIMARY) ON o.number = j.number

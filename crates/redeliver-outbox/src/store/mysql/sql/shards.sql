@@ -1,6 +1,4 @@
-SELECT
-    UTC_TIMESTAMP(3),
-    COUNT(*),
-    CAST(COALESCE(SUM(NOT EXISTS (
-        SELECT 1 FROM redeliver_workers w WHERE w.worker = s.owner AND w.lease_until > UTC_TIMESTAMP(3))), 0) AS UNSIGNED)
+SELECT UTC_TIMESTAMP(3), COUNT(*), COUNT(*) - COUNT(w.worker),
+    (SELECT COUNT(*) FROM redeliver_workers WHERE lease_until > UTC_TIMESTAMP(3))
 FROM redeliver_shards s
+LEFT JOIN redeliver_workers w ON w.worker = s.owner AND w.lease_until > UTC_TIMESTAMP(3)

@@ -1,11 +1,12 @@
 //! What operators did: appended to, never changed.
 
-use tokio_postgres::{Row, types::Type};
+use tokio_postgres::types::Type;
 
-use super::{Inner, Parameter, Result, Session, row, value};
+use super::{Inner, Parameter, Result, Session, value};
 use crate::{
     MessageId,
     desk::{Act, AuditRecord},
+    store::desk::records,
 };
 
 pub(super) async fn append(
@@ -33,35 +34,18 @@ pub(super) async fn append(
 pub(super) async fn newest(inner: &Inner, limit: usize) -> Result<Vec<AuditRecord>> {
     let session = inner.session().await?;
     let limit = value::limit(limit);
-    let rows = session
-        .query(include_str!("../sql/audit.sql"), &[(&limit, Type::INT8)])
-        .await?;
-    rows.iter().map(record).collect()
+    let statement = include_str!("../sql/audit.sql");
+    session
+        .read(statement, &[(&limit, Type::INT8)], records::audit)
+        .await
 }
 
-/// The oldest first. A number that was given again after a restore is another message's.
+/// The oldest first.
 pub(super) async fn of_message(session: &Session<'_>, message: MessageId) -> Result<Vec<AuditRecord>> {
     let number = message.number();
-    let rows = session
-        .query(
-            include_str!("../sql/audit_of_message.sql"),
-            &[(&number, Type::INT8)],
-        )
+    let statement = include_str!("../sql/audit_of_message.sql");
+    let found = session
+        .read(statement, &[(&number, Type::INT8)], records::audit)
         .await?;
-    let mut records = rows.iter().map(record).collect::<Result<Vec<_>>>()?;
-    records.retain(|record| record.message == Some(message));
-    Ok(records)
-}
-
-fn record(row: &Row) -> Result<AuditRecord> {
-    let number: Option<i64> = row::get(row, 3)?;
-    let salt: Option<i64> = row::get(row, 4)?;
-    Ok(AuditRecord {
-        at: row::time(row, 0)?,
-        who: row::get(row, 1)?,
-        action: row::get(row, 2)?,
-        message: number.map(|number| MessageId::new(number, salt.unwrap_or(0))),
-        why: row::get(row, 5)?,
-        detail: row::get(row, 6)?,
-    })
+    Ok(records::audit_of(message, found))
 }

@@ -1,18 +1,15 @@
 //! The health of the database.
 
-use std::time::Duration;
-
 use redeliver::clock;
 use tokio_postgres::Row;
 
-use super::{Inner, Result, row, status};
+use super::{Inner, Result, look, row};
 use crate::{
     Timestamp,
     desk::{Finding, Grade},
+    store::desk::examine::{clocks, finding},
 };
 
-/// How far this process's clock may be from the database's before people reading both are misled.
-const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
 /// From this age on, a transaction keeps so many dead rows that reading them costs.
 const OLD_SECONDS: i64 = 300;
 
@@ -24,7 +21,7 @@ pub(super) async fn examine(inner: &Inner) -> Result<Vec<Finding>> {
     let holders = session
         .query(include_str!("../sql/examine_vacuum.sql"), &[])
         .await?;
-    let (_, shards, without_owner) = status::shards(&session).await?;
+    let shards = look::shards(&session).await?;
     let version = format!("the server is PostgreSQL {}", row::get::<&str>(&settings, 0)?);
     let mut findings = vec![
         finding(Grade::Good, "version", version, ""),
@@ -33,7 +30,7 @@ pub(super) async fn examine(inner: &Inner) -> Result<Vec<Finding>> {
     findings.extend(durability(&settings)?);
     findings.push(autovacuum(row::get(&settings, 5)?));
     findings.extend(vacuum(&holders)?);
-    findings.push(owners(shards, without_owner));
+    findings.push(shards.finding());
     if row::get(&settings, 6)? {
         let what = "the server is a replica and cannot be written to".to_owned();
         findings.push(finding(
@@ -44,29 +41,6 @@ pub(super) async fn examine(inner: &Inner) -> Result<Vec<Finding>> {
         ));
     }
     Ok(findings)
-}
-
-fn finding(grade: Grade, topic: &'static str, what: String, next: &str) -> Finding {
-    Finding {
-        grade,
-        topic,
-        what,
-        next: next.to_owned(),
-    }
-}
-
-fn clocks(there: Timestamp, here: Timestamp) -> Finding {
-    let apart = there.since(here).max(here.since(there));
-    if apart <= CLOCK_TOLERANCE {
-        let what = format!("the database's clock says {there}");
-        return finding(Grade::Good, "clock", what, "");
-    }
-    let what = format!(
-        "the database's clock says {there}, this machine's {here}: they are {} s apart",
-        apart.as_secs()
-    );
-    let next = "set both clocks by NTP; retries and leases go by the database's alone, but times that messages name do not";
-    finding(Grade::Advice, "clock", what, next)
 }
 
 /// Settings under which a commit that was confirmed may be gone after a crash, a message with it.
@@ -120,29 +94,4 @@ fn vacuum(holders: &[Row]) -> Result<Vec<Finding>> {
         findings.push(finding(Grade::Good, "vacuum", what, ""));
     }
     Ok(findings)
-}
-
-fn owners(shards: u32, without_owner: u32) -> Finding {
-    if without_owner == 0 {
-        let what = format!("each of {shards} shards has a live owner");
-        return finding(Grade::Good, "shards", what, "");
-    }
-    let what = format!("{without_owner} of {shards} shards have no live owner: nothing of theirs is sent");
-    finding(Grade::Advice, "shards", what, "start a relay")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clocks_that_are_apart_are_told_whichever_is_ahead() {
-        let (early, late) = (Timestamp::from_millis(1_000), Timestamp::from_millis(61_000));
-        for (there, here) in [(early, late), (late, early)] {
-            let finding = clocks(there, here);
-            assert_eq!(finding.grade, Grade::Advice);
-            assert!(finding.what.contains("60 s apart"), "{}", finding.what);
-        }
-        assert_eq!(clocks(early, early).grade, Grade::Good);
-    }
 }

@@ -5,8 +5,8 @@ use tokio_postgres::types::Type;
 use super::{Begin, Inner, Parameter, Result, look, row};
 use crate::{
     MessageId,
-    desk::{Act, Filter, Page},
-    state::Status,
+    desk::{Act, Filter},
+    store::desk,
 };
 
 /// What to do with a dead letter.
@@ -23,19 +23,8 @@ pub(super) async fn rescue(
     at_most: usize,
     act: &Act,
 ) -> Result<Vec<MessageId>> {
-    // A filter for other statuses matches no dead letter.
-    let statuses = &filter.statuses;
-    if at_most == 0 || !(statuses.is_empty() || statuses.contains(&Status::DeadLettered)) {
+    let Some((filter, page)) = desk::dead_letters(filter, at_most) else {
         return Ok(Vec::new());
-    }
-    let filter = Filter {
-        statuses: vec![Status::DeadLettered],
-        ..filter.clone()
-    };
-    let page = Page {
-        after: None,
-        limit: at_most,
-        newest_first: false,
     };
     let mut session = inner.session().await?;
     session.opens();

@@ -1,18 +1,12 @@
 //! Forgetting what is old, one bounded batch a table.
 
-use std::time::Duration;
-
 use tokio_postgres::types::Type;
 
 use super::{Inner, Parameter, Result, value};
 use crate::{
     desk::{Removed, Retention},
-    limits::{DEDUPLICATION_RETENTION, RETENTION_BATCH},
+    limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
 };
-
-/// A worker that has been silent for so long, and owns nothing, is not listed any longer; a lane that was set free so long ago has
-/// been noticed by whoever owns its shard.
-const SILENT: Duration = Duration::from_secs(24 * 3600);
 
 pub(super) async fn retain(inner: &Inner, retention: &Retention) -> Result<Removed> {
     let session = inner.session().await?;
@@ -26,8 +20,14 @@ pub(super) async fn retain(inner: &Inner, retention: &Retention) -> Result<Remov
             include_str!("../sql/retain_deduplication.sql"),
             Some(DEDUPLICATION_RETENTION),
         ),
-        (include_str!("../sql/retain_lanes.sql"), Some(SILENT)),
-        (include_str!("../sql/forget_workers.sql"), Some(SILENT)),
+        (
+            include_str!("../sql/retain_lanes.sql"),
+            Some(RESUMED_LANE_RETENTION),
+        ),
+        (
+            include_str!("../sql/forget_workers.sql"),
+            Some(SILENT_WORKER_RETENTION),
+        ),
     ];
     let mut removed = Removed::default();
     for (statement, older_than) in steps {

@@ -1,3 +1,3 @@
-SELECT gap, original_payload, original_payload_binary, payload, payload_binary, discarded_at IS NULL, salt, destination
+SELECT gap, original_payload, original_payload_binary, payload, payload_binary, destination
   FROM redeliver_dead
  WHERE number = $1

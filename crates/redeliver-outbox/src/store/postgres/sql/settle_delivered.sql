@@ -7,15 +7,23 @@ WITH gone AS (
     RETURNING o.number, o.salt, o.shard, o.destination, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
               o.created_at, o.attempts, o.redrives, o.last_error, settled.attempt, settled.took_ms
 ),
--- Only an attempt that was counted before the send has left a line in the log.
+-- Only an attempt that was counted before the send has left a line in the log that is wrong now.
 arrived_after_all AS (
     DELETE FROM redeliver_attempts a
      USING (SELECT number, redrives, attempt FROM gone WHERE attempts = attempt) AS counted
      WHERE a.number = counted.number AND a.redrive = counted.redrives AND a.attempt = counted.attempt AND a.class = 'interrupted'
+       AND $6
+),
+-- Without a history ($6) nothing would ever remove the log.
+forgotten AS (
+    DELETE FROM redeliver_attempts a
+     USING (SELECT number FROM gone WHERE attempts > 0 OR redrives > 0) AS tried
+     WHERE a.number = tried.number AND NOT $6
 )
 INSERT INTO redeliver_sent (number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
                             created_at, attempts, redrives, last_error, sent_at, took_ms)
-SELECT number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
-       created_at, attempt, redrives, last_error, clock_timestamp(), took_ms
+SELECT number, salt, shard, destination, lane, CASE WHEN $7 THEN payload END, CASE WHEN $7 THEN payload_binary END, content_type,
+       headers, traceparent, created_at, attempt, redrives, last_error, clock_timestamp(), took_ms
   FROM gone
+ WHERE $6
     ON CONFLICT (number) DO NOTHING

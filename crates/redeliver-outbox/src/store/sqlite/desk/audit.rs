@@ -1,11 +1,10 @@
 //! What operators did: appended to, never changed.
 
-use rusqlite::Row;
-
 use super::{Done, Session, row};
 use crate::{
     MessageId,
     desk::{Act, AuditRecord},
+    store::desk::records,
 };
 
 pub(super) fn append(
@@ -29,26 +28,16 @@ pub(super) fn append(
 }
 
 pub(super) fn newest(session: &Session<'_>, limit: usize) -> Done<Vec<AuditRecord>> {
-    Ok(session.rows(include_str!("../sql/audit.sql"), [row::limit(limit)], record)?)
+    session.read(
+        include_str!("../sql/audit.sql"),
+        [row::limit(limit)],
+        records::audit,
+    )
 }
 
-/// The oldest first. A number that was given again after a restore is another message's.
-pub(super) fn of_message(session: &Session<'_>, message: MessageId) -> rusqlite::Result<Vec<AuditRecord>> {
+/// The oldest first.
+pub(super) fn of_message(session: &Session<'_>, message: MessageId) -> Done<Vec<AuditRecord>> {
     let statement = include_str!("../sql/audit_of_message.sql");
-    let mut records = session.rows(statement, [message.number()], record)?;
-    records.retain(|record| record.message == Some(message));
-    Ok(records)
-}
-
-fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
-    let number: Option<i64> = row.get(3)?;
-    let salt: Option<i64> = row.get(4)?;
-    Ok(AuditRecord {
-        at: row::time(row, 0)?,
-        who: row::text(row, 1)?,
-        action: row::text(row, 2)?,
-        message: number.map(|number| MessageId::new(number, salt.unwrap_or(0))),
-        why: row::text(row, 5)?,
-        detail: row::text(row, 6)?,
-    })
+    let found = session.read(statement, [message.number()], records::audit)?;
+    Ok(records::audit_of(message, found))
 }

@@ -1,41 +1,22 @@
 //! Mending a dead letter.
 
-use serde_json::{Map, Value, json};
-
-use super::{Done, Session, audit, enqueue::refused, look, row};
+use super::{Done, Session, audit, look};
 use crate::{
-    InvalidMessage, NewMessage, Payload,
-    desk::{Act, AuditRecord, Edit, MessageRef},
-    state::Status,
-    store::{StoreError, StoreErrorKind},
+    Payload,
+    desk::{Act, Edit, MessageRef},
+    store::desk::edit::{check, editable, mend},
 };
 
 pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act: &Act) -> Done<()> {
     check(edit)?;
-    let found = look::one(session, message)?.ok_or_else(|| {
-        StoreError::new(StoreErrorKind::NotFound, "there is no such message")
-            .next("look for it in the list of messages")
-    })?;
-    if found.status != Status::DeadLettered {
-        let what = format!(
-            "message {} is {}, and only a dead letter can be edited",
-            found.id, found.status
-        );
-        return Err(StoreError::new(StoreErrorKind::NotFound, what).into());
-    }
+    let found = editable(look::one(session, message)?)?;
     let number = found.id.number();
-    let (kept, payload) = session.row(include_str!("../sql/dead_letter.sql"), [number], |row| {
-        Ok((row::payload(row, 1)?, row::payload(row, 3)?))
-    })?;
-    let first = kept.is_none() && edit.payload.is_some();
-    let original = if first { payload.clone() } else { kept };
-    let payload = edit
-        .payload
-        .clone()
-        .or(payload)
-        .unwrap_or_else(|| Payload::from(""));
-    let (text, binary) = payload.columns();
-    let (original_text, original_binary) = original.as_ref().map_or((None, None), Payload::columns);
+    let Some(letter) = look::kept(session, number)? else {
+        return Ok(());
+    };
+    let mended = mend(edit, letter);
+    let (text, binary) = mended.payload.columns();
+    let (original_text, original_binary) = mended.original.as_ref().map_or((None, None), Payload::columns);
     let values = (
         number,
         original_text,
@@ -48,93 +29,12 @@ pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act:
         session.now.as_millis(),
     );
     session.execute(include_str!("../sql/edit.sql"), values)?;
-    let moved = edit
-        .destination
-        .as_ref()
-        .is_some_and(|to| *to != found.destination);
-    if moved {
-        // It leaves its lane, which has nothing to wait for then.
+    if mended.moves {
         session.execute(
             include_str!("../sql/free_lane.sql"),
             (number, session.now.as_millis()),
         )?;
     }
-    let detail = detail(edit, original.as_ref().filter(|_| first));
-    audit::append(session, act, "edit", found.id, &detail)?;
+    audit::append(session, act, "edit", found.id, &mended.detail)?;
     Ok(())
-}
-
-/// A dead letter that no relay would take would only come back.
-fn check(edit: &Edit) -> Done<()> {
-    if *edit == Edit::default() {
-        let what = "the edit changes nothing";
-        let next = "give a new payload, content type, destination or headers";
-        return Err(StoreError::new(StoreErrorKind::BadInput, what).next(next).into());
-    }
-    let mut message = NewMessage::to(edit.destination.as_deref().unwrap_or("unchanged"));
-    message.content_type.clone_from(&edit.content_type);
-    message.payload = edit.payload.clone().unwrap_or_else(|| Payload::from(""));
-    if let Some(headers) = &edit.headers {
-        message.headers = parse_headers(headers).ok_or_else(|| {
-            let what = "the message's headers are no JSON object whose values are texts";
-            let next = "write them like {\"x-tenant\": \"acme\"}";
-            StoreError::new(StoreErrorKind::BadInput, what).next(next)
-        })?;
-    }
-    let validated: Result<(), InvalidMessage> = message.validate();
-    Ok(validated.map_err(|invalid| refused(&invalid, 0, 1))?)
-}
-
-fn parse_headers(text: &str) -> Option<Vec<(String, String)>> {
-    let object: Map<String, Value> = serde_json::from_str(text).ok()?;
-    object
-        .into_iter()
-        .map(|(name, value)| Some((name, value.as_str()?.to_owned())))
-        .collect()
-}
-
-const TEXT: &str = "original_payload";
-const BINARY: &str = "original_payload_hex";
-
-/// What was changed. The payload as it was inserted is here too: the dead letter's own row goes when it is redriven.
-fn detail(edit: &Edit, original: Option<&Payload>) -> String {
-    let fields = [
-        ("payload", edit.payload.is_some()),
-        ("content_type", edit.content_type.is_some()),
-        ("headers", edit.headers.is_some()),
-        ("destination", edit.destination.is_some()),
-    ];
-    let changed: Vec<&str> = fields
-        .into_iter()
-        .filter_map(|(field, changed)| changed.then_some(field))
-        .collect();
-    let mut detail = json!({ "changed": changed });
-    match original {
-        Some(Payload::Text(text)) => detail[TEXT] = json!(text),
-        Some(Payload::Binary(bytes)) => {
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            detail[BINARY] = json!(hex);
-        }
-        None => {}
-    }
-    detail.to_string()
-}
-
-/// The payload as it was before the first edit, however often it was redriven since.
-pub(super) fn original(audit: &[AuditRecord]) -> Option<Payload> {
-    audit
-        .iter()
-        .filter(|record| record.action == "edit")
-        .find_map(|record| {
-            let detail: Value = serde_json::from_str(&record.detail).ok()?;
-            if let Some(text) = detail[TEXT].as_str() {
-                return Some(Payload::from(text));
-            }
-            let hex = detail[BINARY].as_str()?.as_bytes();
-            let bytes: Option<Vec<u8>> = hex
-                .chunks(2)
-                .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
-                .collect();
-            Some(Payload::Binary(bytes?.into()))
-        })
 }

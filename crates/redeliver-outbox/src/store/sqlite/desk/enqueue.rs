@@ -1,23 +1,20 @@
-//! New rows: messages, and dead letters from elsewhere.
+//! New rows: messages, and dead letters from elsewhere. Not by the statements of `crate::enqueue`, which go by SQLite's clock: the store
+//! may have been given another.
 
 use rusqlite::OptionalExtension as _;
 
 use super::{Done, Session, audit};
 use crate::{
-    InvalidMessage, MessageId, NewMessage, Timestamp,
+    MessageId, NewMessage, Timestamp,
     desk::{Act, DeadLetter, Enqueued},
     enqueue::Due,
     limits::error_text,
     plants::{Plant, planted},
-    store::{StoreError, StoreErrorKind},
+    store::desk::check,
 };
 
 pub(super) fn enqueue(session: &Session<'_>, messages: &[NewMessage]) -> Done<Vec<Enqueued>> {
-    for (at, message) in messages.iter().enumerate() {
-        message
-            .validate()
-            .map_err(|invalid| refused(&invalid, at, messages.len()))?;
-    }
+    check(messages.iter())?;
     let mut enqueued = Vec::with_capacity(messages.len());
     for message in messages {
         enqueued.push(match &message.deduplication_key {
@@ -26,16 +23,6 @@ pub(super) fn enqueue(session: &Session<'_>, messages: &[NewMessage]) -> Done<Ve
         });
     }
     Ok(enqueued)
-}
-
-/// What is wrong, and with which of several.
-pub(super) fn refused(invalid: &InvalidMessage, at: usize, of: usize) -> StoreError {
-    let what = if of > 1 {
-        format!("{invalid} (it is number {} of {of})", at + 1)
-    } else {
-        invalid.to_string()
-    };
-    StoreError::new(StoreErrorKind::BadInput, what)
 }
 
 fn insert_once(session: &Session<'_>, message: &NewMessage, key: &str) -> rusqlite::Result<Enqueued> {
@@ -86,12 +73,7 @@ fn insert(session: &Session<'_>, message: &NewMessage) -> rusqlite::Result<Messa
 
 /// By way of the hot table: it alone gives numbers, so that none is ever given twice.
 pub(super) fn import(session: &Session<'_>, letters: &[DeadLetter], act: &Act) -> Done<Vec<MessageId>> {
-    for (at, letter) in letters.iter().enumerate() {
-        letter
-            .message
-            .validate()
-            .map_err(|invalid| refused(&invalid, at, letters.len()))?;
-    }
+    check(letters.iter().map(|letter| &letter.message))?;
     let mut imported = Vec::with_capacity(letters.len());
     for letter in letters {
         let id = insert(session, &letter.message)?;

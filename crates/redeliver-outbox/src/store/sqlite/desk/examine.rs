@@ -1,11 +1,11 @@
 //! The health of the database.
 
-use std::time::Duration;
-
-use super::{Done, Session, row, status};
+use super::{Done, Session, look};
 use crate::{
     Timestamp,
     desk::{Finding, Grade},
+    limits::CLOCK_TOLERANCE,
+    store::desk::examine::finding,
 };
 
 /// Before this version a checkpoint that meets a writer can damage a database in WAL mode.
@@ -14,8 +14,6 @@ const SAFE_VERSION: i32 = 3_051_003;
 const FREE_PAGES: i64 = 10_000;
 /// A WAL file as large as this has not been checkpointed to its end for long.
 const LARGE_WAL: u64 = 256 << 20;
-/// How far ahead of the clock a time in the tables may be.
-const CLOCK_TOLERANCE: Duration = Duration::from_secs(5);
 
 pub(super) fn examine(session: &Session<'_>) -> Done<Vec<Finding>> {
     Ok(vec![
@@ -23,20 +21,11 @@ pub(super) fn examine(session: &Session<'_>) -> Done<Vec<Finding>> {
         journal(session)?,
         synchronous(session)?,
         integrity(session)?,
-        shards(session)?,
+        look::shards(session)?.finding(),
         space(session)?,
         wal(session),
         clock(session)?,
     ])
-}
-
-fn finding(grade: Grade, topic: &'static str, what: String, next: &str) -> Finding {
-    Finding {
-        grade,
-        topic,
-        what,
-        next: next.to_owned(),
-    }
 }
 
 fn pragma<T: rusqlite::types::FromSql>(session: &Session<'_>, name: &str) -> rusqlite::Result<T> {
@@ -101,18 +90,6 @@ fn integrity(session: &Session<'_>) -> rusqlite::Result<Finding> {
     })
 }
 
-fn shards(session: &Session<'_>) -> rusqlite::Result<Finding> {
-    let (shards, without_owner) = status::shards(session)?;
-    Ok(if without_owner == 0 {
-        let what = format!("each of {shards} shards has a live owner");
-        finding(Grade::Good, "shards", what, "")
-    } else {
-        let what =
-            format!("{without_owner} of {shards} shards have no live owner: nothing of theirs is sent");
-        finding(Grade::Advice, "shards", what, "start a relay")
-    })
-}
-
 fn space(session: &Session<'_>) -> rusqlite::Result<Finding> {
     let (free, pages): (i64, i64) = (pragma(session, "freelist_count")?, pragma(session, "page_count")?);
     let what = format!("{free} of {pages} pages are free");
@@ -139,7 +116,7 @@ fn wal(session: &Session<'_>) -> Finding {
 
 fn clock(session: &Session<'_>) -> rusqlite::Result<Finding> {
     let latest: Timestamp = session.row(include_str!("../sql/latest_time.sql"), [], |row| {
-        row::time(row, 0)
+        row.get(0).map(Timestamp::from_millis)
     })?;
     let ahead = latest.since(session.now);
     Ok(if ahead > CLOCK_TOLERANCE {

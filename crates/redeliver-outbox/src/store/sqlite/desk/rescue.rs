@@ -3,9 +3,9 @@
 use super::{Done, Session, audit, look};
 use crate::{
     MessageId,
-    desk::{Act, Filter, Page},
+    desk::{Act, Filter},
     plants::{Plant, planted},
-    state::Status,
+    store::desk,
 };
 
 pub(super) fn redrive(
@@ -54,17 +54,8 @@ pub(super) fn discard(
 
 /// The oldest of the dead letters that match and that nobody has given up.
 fn dead_letters(session: &Session<'_>, filter: &Filter, at_most: usize) -> Done<Vec<MessageId>> {
-    if !filter.statuses.is_empty() && !filter.statuses.contains(&Status::DeadLettered) {
+    let Some((filter, page)) = desk::dead_letters(filter, at_most) else {
         return Ok(Vec::new());
-    }
-    let filter = Filter {
-        statuses: vec![Status::DeadLettered],
-        ..filter.clone()
-    };
-    let page = Page {
-        after: None,
-        limit: at_most,
-        newest_first: false,
     };
     let letters = look::list(session, &filter, page, false)?;
     Ok(letters.into_iter().map(|letter| letter.id).collect())

@@ -5,12 +5,9 @@ use std::time::Duration;
 use super::{Done, Session, row};
 use crate::{
     desk::{Removed, Retention},
-    limits::{DEDUPLICATION_RETENTION, RETENTION_BATCH},
+    limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
     millis_up,
 };
-
-/// Long enough for every relay to have read that the lane goes on.
-const RESUMED_LANE_RETENTION: Duration = Duration::from_secs(60);
 
 pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Removed> {
     let mut removed = Removed::default();
@@ -41,6 +38,10 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
         (
             Some(RESUMED_LANE_RETENTION),
             include_str!("../sql/retain_lanes.sql"),
+        ),
+        (
+            Some(SILENT_WORKER_RETENTION),
+            include_str!("../sql/forget_workers.sql"),
         ),
     ];
     for (age, statement) in rows {

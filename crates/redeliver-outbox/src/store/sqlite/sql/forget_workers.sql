@@ -1,3 +1,5 @@
 DELETE FROM redeliver_workers
-WHERE lease_until < ?1
-AND NOT EXISTS (SELECT 1 FROM redeliver_shards AS shard WHERE shard.owner = redeliver_workers.worker)
+WHERE worker IN (
+    SELECT worker FROM redeliver_workers AS silent
+    WHERE lease_until < ?1 AND NOT EXISTS (SELECT 1 FROM redeliver_shards AS shard WHERE shard.owner = silent.worker)
+    LIMIT ?2)

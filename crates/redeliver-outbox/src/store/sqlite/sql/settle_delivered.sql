@@ -2,7 +2,7 @@ INSERT OR REPLACE INTO redeliver_sent (
     number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
     created_at, attempts, redrives, last_error, sent_at, took_ms)
 SELECT
-    number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
-    created_at, ?3, redrives, last_error, ?4, ?5
+    number, salt, shard, destination, lane, CASE WHEN ?7 THEN payload END, CASE WHEN ?7 THEN payload_binary END,
+    content_type, headers, traceparent, created_at, ?3, redrives, last_error, ?4, ?5
 FROM redeliver_outbox
 WHERE number = ?1 AND shard = ?2 AND redrives = ?6 AND attempts IN (?3 - 1, ?3)

@@ -1,0 +1,140 @@
+//! Rows as an operator sees them.
+
+use std::time::Duration;
+
+use super::edit;
+use crate::{
+    MessageId, Payload, Timestamp,
+    desk::{AttemptRecord, AuditRecord, Detail, Record, WorkerRecord},
+    store::{
+        LaneId, Result, StoreError, StoreErrorKind,
+        columns::{Columns, Known as _},
+    },
+};
+
+/// The columns of the view `redeliver_messages` that make a [`Record`], but for the payload.
+pub(in crate::store) const RECORD: &str = "number, salt, status, shard, destination, lane, attempts, redrives, created_at, \
+     next_attempt_at, last_attempt_at, last_error, locked_by, locked_at, dead_letter_reason, dead_lettered_at, sent_at, expires_at, \
+     content_type, headers, traceparent";
+
+pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
+    Ok(Record {
+        id: row.id()?,
+        status: row.known_text()?.parse().map_err(|error| {
+            StoreError::new(StoreErrorKind::Other, "the view shows an unknown status").caused_by(error)
+        })?,
+        shard: row.count()?,
+        destination: row.known_text()?,
+        key: row.text()?,
+        attempts: row.count()?,
+        redrives: row.count()?,
+        created_at: row.known_time()?,
+        next_attempt_at: row.time()?,
+        last_attempt_at: row.time()?,
+        last_error: row.text()?,
+        locked_by: row.text()?,
+        locked_at: row.time()?,
+        // A word of a later version is no reason to hide the message.
+        dead_letter_reason: row.text()?.and_then(|reason| reason.parse().ok()),
+        dead_lettered_at: row.time()?,
+        sent_at: row.time()?,
+        expires_at: row.time()?,
+        content_type: row.text()?,
+        headers: row.text()?,
+        traceparent: row.text()?,
+        payload: row.payload()?,
+    })
+}
+
+/// What only the row of a dead letter tells: `dead_letter.sql`.
+#[derive(Default)]
+pub(in crate::store) struct Kept {
+    pub(super) gap: bool,
+    pub(super) original: Option<Payload>,
+    pub(super) payload: Option<Payload>,
+    pub(super) destination: String,
+}
+
+pub(in crate::store) fn kept(row: &mut dyn Columns) -> Result<Kept> {
+    Ok(Kept {
+        gap: row.flag()?,
+        original: row.payload()?,
+        payload: row.payload()?,
+        destination: row.known_text()?,
+    })
+}
+
+/// The messages that one waits for.
+#[derive(Clone, Copy, Default)]
+pub(in crate::store) struct Neighbours {
+    pub(in crate::store) parked_behind: Option<MessageId>,
+    pub(in crate::store) waits_behind: Option<MessageId>,
+}
+
+pub(in crate::store) fn detail(
+    record: Record,
+    attempts: Vec<AttemptRecord>,
+    audit: Vec<AuditRecord>,
+    kept: Option<Kept>,
+    neighbours: Neighbours,
+) -> Detail {
+    let kept = kept.unwrap_or_default();
+    Detail {
+        original_payload: edit::original(&audit).or(kept.original),
+        record,
+        attempts,
+        audit,
+        gap: kept.gap,
+        parked_behind: neighbours.parked_behind,
+        waits_behind: neighbours.waits_behind,
+    }
+}
+
+pub(in crate::store) fn attempt(row: &mut dyn Columns) -> Result<AttemptRecord> {
+    Ok(AttemptRecord {
+        redrive: row.count()?,
+        attempt: row.count()?,
+        at: row.known_time()?,
+        took: row
+            .integer()?
+            .map(|millis| Duration::from_millis(millis.unsigned_abs())),
+        class: row.known_text()?,
+        error: row.known_text()?,
+        worker: row.known_text()?,
+    })
+}
+
+pub(in crate::store) fn audit(row: &mut dyn Columns) -> Result<AuditRecord> {
+    Ok(AuditRecord {
+        at: row.known_time()?,
+        who: row.known_text()?,
+        action: row.known_text()?,
+        message: match (row.integer()?, row.integer()?) {
+            (Some(number), salt) => Some(MessageId::new(number, salt.unwrap_or(0))),
+            _ => None,
+        },
+        why: row.known_text()?,
+        detail: row.known_text()?,
+    })
+}
+
+/// Those of the message itself: a number that was given again after a restore is another one's.
+pub(in crate::store) fn audit_of(message: MessageId, mut records: Vec<AuditRecord>) -> Vec<AuditRecord> {
+    records.retain(|record| record.message == Some(message));
+    records
+}
+
+pub(in crate::store) fn worker(row: &mut dyn Columns) -> Result<WorkerRecord> {
+    Ok(WorkerRecord {
+        id: row.known_text()?,
+        started_at: row.known_time()?,
+        seen_at: row.known_time()?,
+        alive: row.flag()?,
+        in_flight: row.count()?,
+        shards: row.count()?,
+    })
+}
+
+pub(in crate::store) fn parked_lane(row: &mut dyn Columns) -> Result<(LaneId, MessageId, Timestamp)> {
+    Ok((row.lane()?, row.id()?, row.known_time()?))
+}

@@ -1,0 +1,64 @@
+//! The figures, from the rows that tell them.
+
+use super::examine::Shards;
+use crate::{
+    desk::{Figures, StatusReport, WorkerRecord},
+    store::{
+        Result,
+        columns::{Columns, Known as _},
+    },
+};
+
+/// A report that begins with `shards.sql`.
+pub(in crate::store) fn begin(shards: &Shards) -> StatusReport {
+    StatusReport {
+        now: shards.now,
+        shards: shards.all,
+        shards_without_owner: shards.without_owner,
+        ..StatusReport::default()
+    }
+}
+
+/// A row of `figures_live.sql`.
+pub(in crate::store) fn live(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
+    let figures = report.destinations.entry(row.known_text()?).or_default();
+    figures.due_now = row.count()?;
+    figures.waiting = row.count()?;
+    figures.parked = row.count()?;
+    figures.oldest_lag = row.time()?.map(|due| report.now.since(due));
+    Ok(())
+}
+
+/// A row of `figures_ended.sql`.
+pub(in crate::store) fn ended(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
+    let figures = report.destinations.entry(row.known_text()?).or_default();
+    figures.sent = row.count()?;
+    figures.dead = row.count()?;
+    Ok(())
+}
+
+/// A row of `figures_attempts.sql`.
+pub(in crate::store) fn attempts(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
+    report.attempts.insert(row.count()?, row.count()?);
+    Ok(())
+}
+
+/// The sums, once everything else is there.
+pub(in crate::store) fn finish(mut report: StatusReport, workers: Vec<WorkerRecord>) -> StatusReport {
+    let alive = workers.iter().filter(|worker| worker.alive);
+    report.in_flight = alive.map(|worker| u64::from(worker.in_flight)).sum();
+    report.total = report.destinations.values().fold(Figures::default(), sum);
+    report.workers = workers;
+    report
+}
+
+fn sum(total: Figures, one: &Figures) -> Figures {
+    Figures {
+        due_now: total.due_now + one.due_now,
+        waiting: total.waiting + one.waiting,
+        parked: total.parked + one.parked,
+        sent: total.sent + one.sent,
+        dead: total.dead + one.dead,
+        oldest_lag: total.oldest_lag.max(one.oldest_lag),
+    }
+}

@@ -1,1 +1,0 @@
-UPDATE redeliver_deduplication SET number = ? WHERE deduplication_key = ?

@@ -1,1 +1,0 @@
-INSERT INTO redeliver_deduplication (deduplication_key, number, salt) VALUES (?, 0, ?)

@@ -1,0 +1,88 @@
+//! One transaction and the statements in it.
+
+use mysql_async::{Conn, IsolationLevel, Params, Row, Transaction, TxOpts, prelude::Queryable};
+
+use super::{MySqlStore, Result, row::MySqlColumns};
+use crate::store::columns::Columns;
+
+/// A transaction. Dropped without a commit, it is rolled back before the connection is used again.
+pub(super) struct Work<'a> {
+    pub(super) store: &'a MySqlStore,
+    pub(super) transaction: Transaction<'a>,
+}
+
+impl<'a> Work<'a> {
+    /// A transaction that writes.
+    pub(super) async fn begin(store: &'a MySqlStore, connection: &'a mut Conn) -> Result<Self> {
+        Self::with(store, connection, TxOpts::default()).await
+    }
+
+    /// A transaction whose statements all see the database as it is now.
+    pub(super) async fn snapshot(store: &'a MySqlStore, connection: &'a mut Conn) -> Result<Self> {
+        let mut options = TxOpts::new();
+        options
+            .with_isolation_level(IsolationLevel::RepeatableRead)
+            .with_readonly(true)
+            .with_consistent_snapshot(true);
+        Self::with(store, connection, options).await
+    }
+
+    async fn with(store: &'a MySqlStore, connection: &'a mut Conn, options: TxOpts) -> Result<Self> {
+        let transaction = connection.start_transaction(options).await;
+        Ok(Self {
+            store,
+            transaction: transaction.map_err(|error| store.failed(error))?,
+        })
+    }
+
+    pub(super) async fn rows(
+        &mut self,
+        statement: &str,
+        values: impl Into<Params> + Send,
+    ) -> Result<Vec<MySqlColumns>> {
+        let sql = self.store.sql(statement).into_owned();
+        let rows: Vec<Row> = self
+            .transaction
+            .exec(sql, values.into())
+            .await
+            .map_err(|error| self.store.failed(error))?;
+        Ok(rows.into_iter().map(MySqlColumns::of).collect())
+    }
+
+    /// The rows, each read from left to right.
+    pub(super) async fn read<T>(
+        &mut self,
+        statement: &str,
+        values: impl Into<Params> + Send,
+        read: fn(&mut dyn Columns) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let rows = self.rows(statement, values).await?;
+        rows.into_iter().map(|mut row| read(&mut row)).collect()
+    }
+
+    pub(super) async fn row(
+        &mut self,
+        statement: &str,
+        values: impl Into<Params> + Send,
+    ) -> Result<Option<MySqlColumns>> {
+        Ok(self.rows(statement, values).await?.into_iter().next())
+    }
+
+    /// Runs it and says how many rows it met.
+    pub(super) async fn run(&mut self, statement: &str, values: impl Into<Params> + Send) -> Result<u64> {
+        let sql = self.store.sql(statement).into_owned();
+        self.transaction
+            .exec_drop(sql, values.into())
+            .await
+            .map_err(|error| self.store.failed(error))?;
+        Ok(self.transaction.affected_rows())
+    }
+
+    pub(super) async fn commit(self) -> Result<()> {
+        let store = self.store;
+        self.transaction
+            .commit()
+            .await
+            .map_err(|error| store.failed(error))
+    }
+}

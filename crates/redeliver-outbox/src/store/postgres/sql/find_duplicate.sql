@@ -1,1 +1,0 @@
-SELECT deduplication_key, number, salt FROM redeliver_deduplication WHERE deduplication_key = ANY ($1::text[])
