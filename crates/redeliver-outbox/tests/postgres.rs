@@ -22,5 +22,7 @@ mod pooler;
 mod reader;
 #[path = "postgres/schema.rs"]
 mod schema;
+#[path = "postgres/sequence.rs"]
+mod sequence;
 #[path = "postgres/settle.rs"]
 mod settle;

@@ -1,2 +1,3 @@
--- Before its first number, a sequence says 1 as it does after it.
-SELECT CASE WHEN is_called THEN last_value ELSE last_value - 1 END FROM redeliver_outbox_number
+-- Not from the sequence as a table: every 32nd number it shows 32 too many for a moment, and then seems to go back. Nothing before the
+-- first number.
+SELECT COALESCE(pg_sequence_last_value('redeliver_outbox_number'::regclass), 0)
