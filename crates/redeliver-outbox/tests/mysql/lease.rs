@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use mysql_async::prelude::Queryable;
-use redeliver_outbox::store::{Left, Store, WorkerId};
+use mysql_async::{Conn, prelude::Queryable};
+use redeliver_outbox::store::{Beat, Left, Store, WorkerId};
 
 use crate::support::{Database, insert};
 
@@ -136,4 +136,74 @@ async fn many_claim_at_once_and_no_shard_is_taken_twice() {
     shards.dedup();
     assert_eq!(shards.len(), count);
     assert!(count > 0);
+}
+
+/// The trap: an owner that was away renews its lease and reads what it owns, while somebody who found the lease ended takes it.
+#[tokio::test]
+async fn an_owner_that_is_coming_back_keeps_its_shards() {
+    let database = Database::with_shards(2).await;
+    let (old, new) = (WorkerId("old".to_owned()), WorkerId("new".to_owned()));
+    database.beat(&old, Duration::ZERO).await;
+    assert_eq!(database.store.claim(&old, 9, 10).await.unwrap().len(), 2);
+    let mut returning = database.client().await;
+    returning.query_drop("BEGIN").await.unwrap();
+    returning
+        .query_drop("UPDATE redeliver_workers SET lease_until = '2100-01-01' WHERE worker = 'old'")
+        .await
+        .unwrap();
+    let taken = database.store.claim(&new, 9, 10).await.unwrap();
+    assert!(taken.is_empty(), "while it is coming back: {taken:?}");
+    returning.query_drop("COMMIT").await.unwrap();
+    let taken = database.store.claim(&new, 9, 10).await.unwrap();
+    assert!(taken.is_empty(), "and when it is back: {taken:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_comes_back_during_a_takeover_learns_of_it() {
+    let database = Database::with_shards(2).await;
+    let (old, new) = (WorkerId("old".to_owned()), WorkerId("new".to_owned()));
+    database.beat(&old, Duration::ZERO).await;
+    assert_eq!(database.store.claim(&old, 9, 10).await.unwrap().len(), 2);
+    let (mut blocker, mut client) = (database.client().await, database.client().await);
+    // The claim is stopped when it has taken the shards and reads what belongs to them.
+    blocker
+        .query_drop("LOCK TABLES redeliver_lanes WRITE")
+        .await
+        .unwrap();
+    let store = database.store.clone();
+    let taking = tokio::spawn(async move { store.claim(&new, 9, 10).await.unwrap() });
+    wait_for(
+        &mut client,
+        "FROM information_schema.processlist WHERE db = DATABASE() AND state LIKE '%metadata lock'",
+    )
+    .await;
+    let store = database.store.clone();
+    let returning = tokio::spawn(async move {
+        let beat = Beat {
+            worker: old,
+            lease: LONG,
+            in_flight: 0,
+        };
+        store.beat(&beat).await.unwrap()
+    });
+    wait_for(
+        &mut client,
+        "FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
+         WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'",
+    )
+    .await;
+    blocker.query_drop("UNLOCK TABLES").await.unwrap();
+    assert_eq!(taking.await.unwrap().len(), 2);
+    assert_eq!(returning.await.unwrap().owned, []);
+}
+
+async fn wait_for(client: &mut Conn, rows: &str) {
+    while client
+        .query_first::<u64, _>(format!("SELECT COUNT(*) {rows}"))
+        .await
+        .unwrap()
+        == Some(0)
+    {
+        redeliver::clock::sleep(Duration::from_millis(5)).await;
+    }
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use redeliver_outbox::store::{Beat, Lease, Left, Settlement, Store as _, Until, Verdict};
 
-use crate::database::{Database, beat, insert, numbers, owner, read, scalar, worker};
+use crate::database::{Database, beat, insert, numbers, owner, read, scalar, until, worker};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -167,4 +167,59 @@ async fn a_new_owner_is_told_what_waits() {
         .unwrap();
     assert_eq!(read(&mut reader).await.resumed[0].1.key, "p");
     assert!(read(&mut reader).await.resumed.is_empty(), "told once");
+}
+
+/// The trap: an owner that was away renews its lease and reads what it owns, while somebody who found the lease ended takes it.
+#[tokio::test]
+async fn an_owner_that_is_coming_back_keeps_its_shards() {
+    let (database, store) = Database::migrated(2).await;
+    beat(&store, "old", Duration::ZERO).await;
+    assert_eq!(store.claim(&worker("old"), 9, 100).await.unwrap().len(), 2);
+    let returning = database.client().await;
+    returning
+        .batch_execute("BEGIN; UPDATE redeliver_workers SET lease_until = now() + interval '1 hour' WHERE worker = 'old'")
+        .await
+        .unwrap();
+    assert!(owner(&store, "new").await.is_empty(), "while it is coming back");
+    returning.batch_execute("COMMIT").await.unwrap();
+    assert!(owner(&store, "new").await.is_empty(), "and when it is back");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_that_comes_back_during_a_takeover_learns_of_it() {
+    let (database, store) = Database::migrated(2).await;
+    beat(&store, "old", Duration::ZERO).await;
+    assert_eq!(store.claim(&worker("old"), 9, 100).await.unwrap().len(), 2);
+    let (blocker, client) = (database.client().await, database.client().await);
+    // The claim is stopped when it has taken the shards and reads what belongs to them.
+    blocker
+        .batch_execute("BEGIN; LOCK TABLE redeliver_lanes IN ACCESS EXCLUSIVE MODE")
+        .await
+        .unwrap();
+    let waiting = |count| {
+        format!(
+            "SELECT count(*) >= {count} FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+    };
+    let taking = tokio::spawn({
+        let store = store.clone();
+        async move { owner(&store, "new").await }
+    });
+    until(&client, &waiting(1)).await;
+    let returning = tokio::spawn({
+        let store = store.clone();
+        let (worker, lease, in_flight) = (worker("old"), LONG, 0);
+        async move {
+            let beat = Beat {
+                worker,
+                lease,
+                in_flight,
+            };
+            store.beat(&beat).await.unwrap()
+        }
+    });
+    until(&client, &waiting(2)).await;
+    blocker.batch_execute("COMMIT").await.unwrap();
+    assert_eq!(taking.await.unwrap().len(), 2);
+    assert_eq!(returning.await.unwrap().owned, []);
 }

@@ -54,9 +54,17 @@ pub(super) async fn claim(
 ) -> Result<Vec<Claimed>> {
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
-    let free = work
-        .rows(include_str!("sql/claimable.sql"), (at_most.min(1 << 16),))
-        .await?;
+    // Nobody is called by no name.
+    let mut values: Vec<Value> = vec![Value::NULL];
+    for mut row in work
+        .rows(include_str!("sql/lock_gone.sql"), (worker.0.as_str(),))
+        .await?
+    {
+        values.push(row.take::<String>()?.into());
+    }
+    let sql = include_str!("sql/claimable.sql").replace("{gone}", &vec!["?"; values.len()].join(", "));
+    values.push(at_most.min(1 << 16).into());
+    let free = work.rows(&sql, Params::Positional(values)).await?;
     let mut claimed = BTreeMap::new();
     for mut row in free {
         let (shard, epoch, clean, held) = (row.take::<u16>()?, row.take::<i64>()?, row.take()?, row.take()?);

@@ -15,16 +15,14 @@ pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
     let session = inner.session().await?;
     let lease = value::wait_millis(beat.lease);
     let in_flight = value::attempt(beat.in_flight);
-    let row = session
-        .one(
+    let worker: Parameter<'_> = (&beat.worker.0, Type::TEXT);
+    session
+        .execute(
             include_str!("sql/beat.sql"),
-            &[
-                (&beat.worker.0, Type::TEXT),
-                (&lease, Type::INT8),
-                (&in_flight, Type::INT4),
-            ],
+            &[worker.clone(), (&lease, Type::INT8), (&in_flight, Type::INT4)],
         )
         .await?;
+    let row = session.one(include_str!("sql/membership.sql"), &[worker]).await?;
     let now = time(&row, 0)?;
     let shards: Vec<i16> = get::<Option<_>>(&row, 3)?.unwrap_or_default();
     let epochs: Vec<i64> = get::<Option<_>>(&row, 4)?.unwrap_or_default();
@@ -39,7 +37,7 @@ pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
     let number = |column| get::<i64>(&row, column).map(|count| usize::try_from(count).unwrap_or(0));
     Ok(Membership {
         now,
-        workers: number(1)? + 1,
+        workers: number(1)?,
         shards: number(2)?,
         owned,
         claimable: number(5)?,

@@ -1,9 +1,20 @@
+-- An owner whose lease has ended is locked, so that it cannot come back meanwhile: its beat waits, and then sees what was taken. One that
+-- is coming back just now holds its own row, and keeps its shards.
+WITH gone AS MATERIALIZED (
+    SELECT w.worker
+      FROM redeliver_workers w
+     WHERE w.lease_until <= clock_timestamp() AND w.worker <> $1
+     ORDER BY w.worker
+       FOR SHARE SKIP LOCKED
+),
 -- A shard that a settle of its last owner holds FOR SHARE is passed over, and taken at the next claim.
-WITH free AS MATERIALIZED (
+free AS MATERIALIZED (
     SELECT s.shard, s.clean, s.held
       FROM redeliver_shards s
      WHERE s.owner IS DISTINCT FROM $1
-       AND NOT EXISTS (SELECT FROM redeliver_workers w WHERE w.worker = s.owner AND w.lease_until > clock_timestamp())
+       AND (s.owner IS NULL
+            OR s.owner IN (SELECT worker FROM gone)
+            OR NOT EXISTS (SELECT FROM redeliver_workers w WHERE w.worker = s.owner))
      ORDER BY s.shard
      LIMIT $2
        FOR UPDATE OF s SKIP LOCKED

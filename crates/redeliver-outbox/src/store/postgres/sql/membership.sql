@@ -1,0 +1,15 @@
+-- A statement of its own after the beat: a claim that found the lease ended held it up, and what that claim took is seen only now.
+WITH alive AS MATERIALIZED (
+    SELECT worker, lease_until FROM redeliver_workers WHERE lease_until > clock_timestamp()
+),
+owned AS (
+    SELECT shard, epoch FROM redeliver_shards WHERE owner = $1
+)
+SELECT clock_timestamp(),
+       (SELECT count(*) FROM alive),
+       (SELECT count(*) FROM redeliver_shards),
+       (SELECT array_agg(shard ORDER BY shard) FROM owned),
+       (SELECT array_agg(epoch ORDER BY shard) FROM owned),
+       (SELECT count(*) FROM redeliver_shards s
+         WHERE s.owner IS NULL OR (s.owner <> $1 AND s.owner NOT IN (SELECT worker FROM alive))),
+       (SELECT min(lease_until) FROM alive WHERE worker <> $1)
