@@ -183,6 +183,7 @@ enum Step {
         key: Option<u8>,
         delay: i64,
     },
+    /// A read begins, or the one that is under way ends.
     Read,
     /// The outcome of the n-th message on its way: delivered, to be retried after so long, dead, dead and parked.
     End {
@@ -218,6 +219,7 @@ struct World {
     window: Window,
     on_the_way: Vec<Turn>,
     pending: Vec<Settlement>,
+    reading: Option<(Demand, Found)>,
     epoch: i64,
     last: i64,
     redriven: BTreeSet<i64>,
@@ -244,6 +246,7 @@ impl World {
             window: Window::new(LIMITS, &routes),
             on_the_way: Vec::new(),
             pending: Vec::new(),
+            reading: None,
             epoch: 0,
             last: 0,
             redriven: BTreeSet::new(),
@@ -269,14 +272,20 @@ impl World {
                 key,
                 delay,
             } => self.insert(shard, destination, key, delay),
-            Step::Read => {
-                if let Some(demand) = self.window.demand() {
-                    let found = self.rows.read(&demand);
-                    self.pending.extend(self.window.admit(found, &demand));
+            Step::Read => match self.reading.take() {
+                Some((demand, found)) => self.pending.extend(self.window.admit(found, &demand)),
+                None => {
+                    let demand = self.window.demand();
+                    self.reading = demand.map(|demand| {
+                        let found = self.rows.read(&demand);
+                        (demand, found)
+                    });
                 }
-            }
+            },
             Step::FailRead => {
-                if let Some(demand) = self.window.demand() {
+                if self.reading.is_none()
+                    && let Some(demand) = self.window.demand()
+                {
                     self.window.read_failed(&demand);
                 }
             }

@@ -33,7 +33,11 @@ impl Window {
         let now = found.now;
         let nothing = found.is_empty() && !found.more && found.next_due.is_none();
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.
-        for (asked, found) in demand.lanes.iter().zip(found.lanes) {
+        let read_again = demand.lanes.iter().zip(found.lanes);
+        for (asked, found) in read_again {
+            if !self.is_as_asked(asked.shard) {
+                continue;
+            }
             self.end_lane_read(asked, &found);
             for message in found.messages {
                 settlements.extend(self.take_in(message, Source::Fresh, now));
@@ -43,23 +47,24 @@ impl Window {
             }
         }
         for (shard, lane) in found.resumed {
-            self.resume(shard, &lane);
+            if self.is_as_asked(shard) {
+                self.resume(shard, &lane);
+            }
         }
         for message in found.fresh {
             settlements.extend(self.take_in(message, Source::Fresh, now));
         }
         for shard in found.caught_up {
-            if let Some(shard) = self.shards.get_mut(&shard) {
+            if self.is_as_asked(shard)
+                && let Some(shard) = self.shards.get_mut(&shard)
+            {
                 shard.caught_up = true;
             }
         }
         for message in found.due {
             settlements.extend(self.take_in(message, Source::Due, now));
         }
-        let unchanged = self
-            .settled_meanwhile
-            .take()
-            .is_none_or(|settled| settled.is_empty());
+        let unchanged = self.asked.take().is_none_or(|asked| asked.settled.is_empty());
         if nothing && unchanged {
             self.acquit();
         }
@@ -107,9 +112,12 @@ impl Window {
 
     fn take_in(&mut self, message: Message, source: Source, now: Timestamp) -> Option<Settlement> {
         let number = message.number();
-        let settled = self.settled_meanwhile.as_ref();
+        if !self.is_as_asked(message.shard) {
+            return None;
+        }
+        let asked = self.asked.as_ref();
         let known = self.held.contains_key(&number)
-            || settled.is_some_and(|settled| settled.contains(&number) && !planted(Plant::OldReadBelieved));
+            || asked.is_some_and(|asked| asked.settled.contains(&number) && !planted(Plant::OldReadBelieved));
         let shard = self.shards.get_mut(&message.shard)?;
         // A due message of a shard that is not yet known to its end comes again with the next read.
         let too_soon = source == Source::Due

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{LaneKey, Window, Wish};
+use super::{Asked, LaneKey, Window, Wish};
 use crate::{
     plants::{Plant, planted},
     store::{Demand, LaneDemand},
@@ -21,7 +21,10 @@ impl Window {
         let fresh = room - room / 4;
         let mut lanes = self.lane_demands();
         lanes.extend(self.tracks.demands(LANES_A_READ));
-        self.settled_meanwhile = Some(HashSet::new());
+        self.asked = Some(Asked {
+            epochs: self.leases().map(|lease| (lease.shard, lease.epoch)).collect(),
+            settled: HashSet::new(),
+        });
         Some(Demand {
             fresh,
             due: (room - fresh).max(1) + self.held_due,
@@ -87,7 +90,7 @@ impl Window {
 
     /// The read failed; it will be asked for again.
     pub(in crate::relay) fn read_failed(&mut self, demand: &Demand) {
-        self.settled_meanwhile = None;
+        self.asked = None;
         if planted(Plant::FailedReadForgotten) {
             return;
         }

@@ -93,8 +93,17 @@ pub(super) struct Window {
     lanes: HashMap<LaneKey, Lane>,
     /// Lanes that wish to be read again, in the order of their wishes.
     wanted: VecDeque<LaneKey>,
-    /// While a read is under way: what was settled since. The read may have seen it as it was before.
-    settled_meanwhile: Option<HashSet<i64>>,
+    /// While a read is under way.
+    asked: Option<Asked>,
+}
+
+/// What was so when a read began: its answer may be of that time.
+#[derive(Debug, Default)]
+struct Asked {
+    /// A shard that was given back and taken again since is read from its beginning; what this read says of it comes from the middle.
+    epochs: HashMap<u16, i64>,
+    /// What was settled since: the read may have seen it as it was before.
+    settled: HashSet<i64>,
 }
 
 impl Window {
@@ -109,12 +118,19 @@ impl Window {
             tracks: Tracks::new(routes, limits.messages),
             lanes: HashMap::new(),
             wanted: VecDeque::new(),
-            settled_meanwhile: None,
+            asked: None,
         }
     }
 
     pub(super) fn leases(&self) -> impl Iterator<Item = Lease> {
         self.shards.values().map(|shard| shard.lease)
+    }
+
+    /// Whether what the read under way says of a shard is to be believed.
+    fn is_as_asked(&self, shard: u16) -> bool {
+        let asked = self.asked.as_ref().and_then(|asked| asked.epochs.get(&shard));
+        let owned = self.shards.get(&shard).map(|shard| &shard.lease.epoch);
+        asked.is_some() && asked == owned
     }
 
     pub(super) fn owned(&self) -> usize {

@@ -20,8 +20,8 @@ impl Window {
             self.counted(number, attempt);
             return;
         }
-        if let Some(settled) = &mut self.settled_meanwhile {
-            settled.insert(number);
+        if let Some(asked) = &mut self.asked {
+            asked.settled.insert(number);
         }
         let Some(key) = self.let_go(number).and_then(|held| held.lane) else {
             return;
