@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use redeliver::{Class, Classify as _, Decision, Moment, Policy, Session};
 
-use crate::store::StoreError;
+use crate::store::{StoreError, StoreErrorKind};
 
 /// Trouble with the database: when to ask again, and whether it has been said.
 ///
@@ -11,6 +11,7 @@ use crate::store::StoreError;
 pub(super) struct Trouble {
     failed: u32,
     previous_wait: Duration,
+    unreachable: bool,
     pub(super) until: Option<Moment>,
 }
 
@@ -38,6 +39,7 @@ impl Trouble {
         }
         self.failed = self.failed.saturating_add(1);
         self.previous_wait = wait;
+        self.unreachable = error.kind() == StoreErrorKind::Unreachable;
         self.until = Some(now.plus(wait));
     }
 
@@ -48,8 +50,38 @@ impl Trouble {
         *self = Self::default();
     }
 
+    /// The database has answered somebody else: who only waits for that need not wait any longer.
+    pub(super) fn answered(&mut self, now: Moment) {
+        if self.unreachable {
+            self.until = self.until.map(|until| until.min(now));
+        }
+    }
+
     /// Whether the wait is over.
     pub(super) fn allows(&self, now: Moment) -> bool {
         self.until.is_none_or(|until| now >= until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_who_waits_for_an_answer_is_woken_by_one() {
+        let policy = Policy::exponential(Duration::from_secs(1), Duration::from_secs(5));
+        let now = Moment::ZERO.plus(Duration::from_secs(100));
+        for (kind, woken) in [
+            (StoreErrorKind::Unreachable, true),
+            (StoreErrorKind::ReadOnly, false),
+        ] {
+            let mut trouble = Trouble::default();
+            let error = StoreError::new(kind, "gone");
+            trouble.failed("write verdicts", &error, &policy, now, u64::MAX);
+            assert!(!trouble.allows(now), "{kind:?}");
+            trouble.answered(now);
+            assert_eq!(trouble.allows(now), woken, "{kind:?}");
+            assert_eq!(trouble.failed, 1, "it has not worked yet");
+        }
     }
 }

@@ -80,6 +80,14 @@ impl Engine {
         match result {
             Ok(membership) => {
                 self.beating.trouble.worked("renew the lease");
+                for trouble in [
+                    &mut self.beating.claim_trouble,
+                    &mut self.beating.release_trouble,
+                    &mut self.reading.trouble,
+                    &mut self.settling.trouble,
+                ] {
+                    trouble.answered(now);
+                }
                 let lease = self.relay.config.lease;
                 // An eighth is left for what is begun at the last moment to reach the database before the lease ends there.
                 if self.reconcile(&membership, issued) {

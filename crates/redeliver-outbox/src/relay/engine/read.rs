@@ -17,7 +17,7 @@ pub(super) struct Reading {
     /// How long an idle relay waits before it looks again; doubles while there is nothing.
     pause: Duration,
     next: Moment,
-    trouble: Trouble,
+    pub(super) trouble: Trouble,
 }
 
 #[derive(Clone, Copy, Debug)]

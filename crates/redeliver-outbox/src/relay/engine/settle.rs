@@ -19,7 +19,7 @@ pub(super) struct Settling {
     pending: Vec<Settlement>,
     since: Option<Moment>,
     under_way: bool,
-    trouble: Trouble,
+    pub(super) trouble: Trouble,
 }
 
 impl Settling {
