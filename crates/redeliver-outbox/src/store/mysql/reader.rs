@@ -40,6 +40,8 @@ mod late;
 const LISTING_SOONEST: Duration = Duration::from_millis(250);
 /// The same while only old lists come back.
 const LISTING_LATEST: Duration = Duration::from_secs(4);
+/// How far apart two answers about the same start of a server may be.
+const ROUNDING: Duration = Duration::from_secs(2);
 
 pub(super) struct MySqlReader {
     store: MySqlStore,
@@ -47,6 +49,8 @@ pub(super) struct MySqlReader {
     cursors: BTreeMap<u16, i64>,
     segments: Segments,
     seen: BTreeMap<u16, Seen>,
+    /// Since when the server runs that was read last.
+    started: Option<Timestamp>,
     /// Resumed lanes that were told of.
     resumed: HashSet<(u16, LaneId, Timestamp)>,
     next_listing: Moment,
@@ -63,6 +67,7 @@ impl std::fmt::Debug for MySqlReader {
 
 /// What the probe says of a shard.
 struct Probed {
+    by_a_new_connection: bool,
     shard: u16,
     fresh: bool,
     due: bool,
@@ -90,6 +95,7 @@ impl MySqlReader {
             cursors: BTreeMap::new(),
             segments: Segments::new(),
             seen: BTreeMap::new(),
+            started: None,
             resumed: HashSet::new(),
             next_listing: Moment::ZERO,
             listing_interval: LISTING_SOONEST,
@@ -111,7 +117,12 @@ impl MySqlReader {
             self.note(listing, now);
         }
         let mut work = Work::snapshot(&store, &mut connection).await?;
-        let (mut found, probed) = self.probe(&mut work).await?;
+        let (mut found, mut probed) = self.probe(&mut work).await?;
+        if probed.iter().any(|probed| probed.by_a_new_connection) {
+            let started = writers::server_started(&mut work).await?;
+            self.begin_again_where_commits_may_be_lost(started);
+            (found, probed) = self.probe(&mut work).await?;
+        }
         let resumed = self.resumed(&mut work).await?;
         for lane in &demand.lanes {
             found.lanes.push(self.lane(&mut work, lane).await?);
@@ -138,6 +149,19 @@ impl MySqlReader {
             .collect();
         self.resumed = resumed;
         Ok(found)
+    }
+
+    /// A server that lost its power, a failover, a restore: what was committed last is gone. Numbers are given a second time, behind the
+    /// cursors, and what was settled is there again.
+    fn begin_again_where_commits_may_be_lost(&mut self, started: Timestamp) {
+        let before = self.started.replace(started);
+        // The server tells whole seconds.
+        if before.is_some_and(|before| started.since(before) > ROUNDING || before.since(started) > ROUNDING) {
+            tracing::info!(target: "redeliver", "the database server is another, or was started again: every message is read again");
+            self.segments = Segments::new();
+            self.seen.clear();
+            self.cursors.values_mut().for_each(|cursor| *cursor = 0);
+        }
     }
 
     /// Only here does the reader move.
@@ -197,6 +221,7 @@ impl MySqlReader {
         for mut row in rows {
             found.now = row.known_time()?;
             probed.push(Probed {
+                by_a_new_connection: row.take()?,
                 shard: row.take()?,
                 fresh: row.take()?,
                 due: row.take()?,

@@ -19,6 +19,8 @@ pub(super) struct Now {
     pub(super) clock: Timestamp,
     pub(super) due: bool,
     pub(super) next_due: Option<Timestamp>,
+    /// Since when the server runs.
+    pub(super) started: Timestamp,
 }
 
 impl Now {
@@ -36,6 +38,7 @@ impl Now {
             clock: row::time(moment, 2)?,
             due: get(moment, 3)?,
             next_due: row::maybe_time(moment, 4)?,
+            started: row::time(moment, 5)?,
         })
     }
 }

@@ -35,6 +35,8 @@ pub(super) struct PostgresReader {
     segments: Segments,
     /// When everything up to the cursors had last been read to the end; none if it has not.
     seen: Option<Seen>,
+    /// Since when the server runs that was read last.
+    started: Option<Timestamp>,
     resumed: HashMap<(u16, LaneId), Timestamp>,
     /// Which shard comes first at the next read: none must wait behind the others for ever.
     turn: usize,
@@ -64,6 +66,7 @@ impl PostgresReader {
             cursors: BTreeMap::new(),
             segments: Segments::default(),
             seen: None,
+            started: None,
             resumed: HashMap::new(),
             turn: 0,
         }
@@ -83,7 +86,7 @@ impl PostgresReader {
         )
         .await?;
         let now = Now::of(&sequence, &moment)?;
-        self.begin_again_on_an_older_database(&now);
+        self.begin_again_where_commits_may_be_lost(&now);
         let resumed = resumed_lanes(&resumed)?;
 
         let spans = self.segments.to_read(&now.snapshot);
@@ -112,11 +115,16 @@ impl PostgresReader {
         Ok(found)
     }
 
-    /// After a restore or a failover that lost transactions, numbers are given a second time, behind the cursors.
-    fn begin_again_on_an_older_database(&mut self, now: &Now) {
+    /// A server that ended at once without `synchronous_commit`, a failover, a restore: what was committed last is gone. Numbers are given
+    /// a second time, behind the cursors, and what was settled is there again.
+    fn begin_again_where_commits_may_be_lost(&mut self, now: &Now) {
         let older = |seen: &Seen| seen.sequence > now.sequence || seen.beyond > now.snapshot.beyond();
-        if self.seen.as_ref().is_some_and(older) {
-            tracing::warn!("the database is older than it was: every message is read again");
+        let other = self
+            .started
+            .replace(now.started)
+            .is_some_and(|started| started != now.started);
+        if other || self.seen.as_ref().is_some_and(older) {
+            tracing::info!(target: "redeliver", "the database server is another, or was started again: every message is read again");
             self.segments = Segments::default();
             self.seen = None;
             self.cursors.values_mut().for_each(|cursor| *cursor = 0);

@@ -9,4 +9,5 @@ SELECT pg_current_snapshot()::text,
           FROM unnest($1::smallint[]) AS owned (shard)
          CROSS JOIN LATERAL (SELECT o.next_attempt_at FROM redeliver_outbox o
                               WHERE o.shard = owned.shard AND o.next_attempt_at > now()
-                              ORDER BY o.next_attempt_at LIMIT 1) AS later)
+                              ORDER BY o.next_attempt_at LIMIT 1) AS later),
+       pg_postmaster_start_time()
