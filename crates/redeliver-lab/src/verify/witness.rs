@@ -103,7 +103,7 @@ impl Witness for Eyes {
             }
             Happening::Settled(settlement) if !matches!(settlement.verdict, Verdict::Counted { .. }) => {
                 let mut state = world.state();
-                state.records.life(process).busy.remove(&settlement.number);
+                state.records.life(process).busy.remove(&settlement.number());
             }
             Happening::Lost(lease) => {
                 let lease = lease.into();

@@ -7,7 +7,7 @@ use super::{
     subject::{HOUR, Subject, Worker, bury, dead, delivered, only, retry},
 };
 use crate::{
-    DeadReason,
+    DeadReason, MessageId,
     desk::Filter,
     state::Status,
     store::{AfterDeath, Lease, Settled, Settlement, StoreErrorKind, Until, Verdict},
@@ -19,15 +19,31 @@ pub(super) async fn s084_a_settle_of_nothing_and_of_nobody(factory: &dyn Factory
         subject.store.settle(&worker.id, &[]).await?.stale,
         "stale shards of no settlements"
     );
-    let nobody = [Settlement {
-        number: id.number() + 1000,
-        ..worker.settlement(&subject.record(id).await?, delivered(1))?
-    }];
-    none!(
-        subject.store.settle(&worker.id, &nobody).await?.stale,
-        "stale shards of a message that is gone"
+    let another = MessageId::new(id.number(), id.salt() ^ 1);
+    for nobody in [MessageId::new(id.number() + 1000, id.salt()), another] {
+        for verdict in [
+            delivered(1),
+            retry(1, HOUR),
+            bury(),
+            Verdict::Counted { attempt: 1 },
+            Verdict::Postponed(Until::After(HOUR)),
+        ] {
+            let settlement = [Settlement {
+                id: nobody,
+                ..worker.settlement(&subject.record(id).await?, verdict)?
+            }];
+            none!(
+                subject.store.settle(&worker.id, &settlement).await?.stale,
+                "stale shards of a message that is gone"
+            );
+        }
+    }
+    same!(
+        subject.status(id).await?,
+        Status::Processing,
+        "the status of the message that has the number now"
     );
-    same!(subject.desk.count(&Filter::default()).await?, 1, "messages");
+    same!(subject.record(id).await?.attempts, 0, "its attempts");
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use super::{
     subject::{Subject, beat, delivered},
 };
 use crate::{
+    MessageId,
     desk::{Filter, Layout},
     store::{Lease, Settlement, StoreError, StoreErrorKind, WorkerId},
 };
@@ -41,7 +42,7 @@ pub(super) async fn s140_a_place_without_tables_says_so(factory: &dyn Factory) -
 fn settlement() -> Settlement {
     Settlement {
         lease: Lease { shard: 0, epoch: 1 },
-        number: 1,
+        id: MessageId::new(1, 1),
         redrives: 0,
         verdict: delivered(1),
     }

@@ -219,7 +219,7 @@ impl Worker {
     pub(super) fn settlement(&self, record: &Record, verdict: Verdict) -> Outcome<Settlement> {
         Ok(Settlement {
             lease: self.lease(record.shard)?,
-            number: record.id.number(),
+            id: record.id,
             redrives: record.redrives,
             verdict,
         })

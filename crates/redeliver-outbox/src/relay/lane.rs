@@ -147,6 +147,12 @@ impl Lane {
         }
     }
 
+    /// The message is no more.
+    pub(super) fn forget(&mut self, number: i64) {
+        self.queue.remove(&number);
+        self.end_turn(number);
+    }
+
     pub(super) fn spill(&mut self, number: i64) {
         if planted(Plant::LetGoForgotten) {
             return;

@@ -104,7 +104,7 @@ impl Rows {
     }
 
     fn settle(&mut self, settlement: &Settlement) {
-        let number = settlement.number;
+        let number = settlement.number();
         let now = Timestamp::from_millis(self.now);
         let Some(row) = self.live.get_mut(&number) else {
             return;
@@ -424,7 +424,6 @@ impl World {
         }
         let turn = self.on_the_way.remove(which % self.on_the_way.len());
         self.window.sent(turn.route);
-        let number = turn.message.number();
         let attempted = Attempted {
             attempt: turn.message.attempts + u32::from(!turn.counted),
             took: Duration::ZERO,
@@ -449,7 +448,7 @@ impl World {
                 },
             },
         };
-        if self.window.is_held(number, turn.lease) {
+        if self.window.is_held(turn.message.id, turn.lease) {
             self.pending
                 .push(Settlement::of(&turn.message, turn.lease, verdict));
         }

@@ -7,7 +7,7 @@ use std::{fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 
-use crate::{DeadReason, Message, Timestamp};
+use crate::{DeadReason, Message, MessageId, Timestamp};
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod columns;
@@ -214,8 +214,8 @@ pub struct LaneFound {
 pub struct Settlement {
     /// The shard and the epoch in which the message was read.
     pub lease: Lease,
-    /// The message's number.
-    pub number: i64,
+    /// The message. Its whole id: a server that has lost its last commits gives their numbers to others.
+    pub id: MessageId,
     /// How often the message had been redriven: a verdict on its life before says nothing of this one.
     pub redrives: u32,
     /// What to write.
@@ -228,10 +228,16 @@ impl Settlement {
     pub const fn of(message: &Message, lease: Lease, verdict: Verdict) -> Self {
         Self {
             lease,
-            number: message.number(),
+            id: message.id,
             redrives: message.redrives,
             verdict,
         }
+    }
+
+    /// The number of the message's row.
+    #[must_use]
+    pub const fn number(&self) -> i64 {
+        self.id.number()
     }
 }
 

@@ -188,8 +188,7 @@ async fn an_owner_that_comes_back_during_a_takeover_learns_of_it() {
     });
     wait_for(
         &mut client,
-        "FROM information_schema.innodb_trx t JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
-         WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'",
+        "FROM information_schema.processlist WHERE db = DATABASE() AND info LIKE 'INSERT INTO redeliver_workers%'",
     )
     .await;
     blocker.query_drop("UNLOCK TABLES").await.unwrap();

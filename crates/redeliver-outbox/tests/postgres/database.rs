@@ -6,7 +6,7 @@ use std::{
 };
 
 use redeliver_outbox::{
-    Message,
+    Message, MessageId,
     desk::{Layout, Schema as _},
     store::{
         Attempted, Beat, Claimed, Demand, Found, Lease, Names, PostgresOptions, PostgresStore, Reader,
@@ -118,8 +118,7 @@ pub(crate) async fn scalar(client: &Client, query: &str) -> String {
 
 /// Inserts a message and says its number.
 pub(crate) async fn insert(client: &Client, lane: Option<&str>, payload: &str) -> i64 {
-    let statement =
-        "INSERT INTO redeliver_outbox (destination, lane, payload) VALUES ('d', $1, $2) RETURNING number";
+    let statement = "INSERT INTO redeliver_outbox (salt, destination, lane, payload) VALUES (0, 'd', $1, $2) RETURNING number";
     let row = client.query_one(statement, &[&lane, &payload]).await.unwrap();
     row.get(0)
 }
@@ -192,11 +191,16 @@ pub(crate) fn attempted(attempt: u32, error: &str) -> Attempted {
     }
 }
 
-pub(crate) fn delivered(lease: Lease, number: i64) -> Settlement {
+/// Of what [`insert`] has inserted.
+pub(crate) const fn id_of(number: i64) -> MessageId {
+    MessageId::new(number, 0)
+}
+
+pub(crate) fn delivered(lease: Lease, id: MessageId) -> Settlement {
     let verdict = Verdict::Delivered(attempted(1, ""));
     Settlement {
         lease,
-        number,
+        id,
         redrives: 0,
         verdict,
     }

@@ -43,13 +43,12 @@ async fn bury(store: &PostgresStore, lease: Lease, id: MessageId, lane: AfterDea
         error: "HTTP 400: No Such Account".to_owned(),
         lane,
     };
-    let number = id.number();
     let settled = store
         .settle(
             &worker("w"),
             &[Settlement {
                 lease,
-                number,
+                id,
                 redrives: 0,
                 verdict,
             }],
@@ -200,7 +199,7 @@ async fn a_dead_letter_is_found_mended_put_back_and_delivered() {
             &worker("w"),
             &[Settlement {
                 redrives: 1,
-                ..delivered(lease, id.number())
+                ..delivered(lease, id)
             }],
         )
         .await
@@ -272,7 +271,7 @@ async fn the_figures_and_pages_agree_with_what_is_there() {
     {
         let lease = claimed[usize::from(message.shard)].lease;
         store
-            .settle(&worker("w"), &[delivered(lease, message.number())])
+            .settle(&worker("w"), &[delivered(lease, message.id)])
             .await
             .unwrap();
     }
@@ -363,10 +362,7 @@ async fn only_what_is_old_is_forgotten() {
     store
         .settle(
             &worker("w"),
-            &[
-                delivered(lease, ids[0].number()),
-                delivered(lease, ids[1].number()),
-            ],
+            &[delivered(lease, ids[0]), delivered(lease, ids[1])],
         )
         .await
         .unwrap();

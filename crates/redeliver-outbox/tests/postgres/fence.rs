@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redeliver_outbox::store::{Lease, Left, Store as _};
 
-use crate::database::{Database, beat, delivered, insert, owner, read, room, scalar, until, worker};
+use crate::database::{Database, beat, delivered, id_of, insert, owner, read, room, scalar, until, worker};
 
 const WAITS: &str = "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
@@ -22,7 +22,7 @@ async fn refused_after_a_takeover() {
     let taken = owner(&store, "new").await;
     assert_eq!(taken[0].lease.epoch, lease.epoch + 1);
     let settled = store
-        .settle(&worker("old"), &[delivered(lease, number)])
+        .settle(&worker("old"), &[delivered(lease, id_of(number))])
         .await
         .unwrap();
     assert_eq!(settled.stale, [0]);
@@ -43,7 +43,11 @@ async fn refused_after_a_takeover_that_was_in_progress() {
         .unwrap();
     let settle = tokio::spawn({
         let store = store.clone();
-        async move { store.settle(&worker("old"), &[delivered(lease, number)]).await }
+        async move {
+            store
+                .settle(&worker("old"), &[delivered(lease, id_of(number))])
+                .await
+        }
     });
     until(&client, WAITS).await;
     taker.batch_execute("COMMIT").await.unwrap();
@@ -68,7 +72,11 @@ async fn a_takeover_does_not_overtake_a_settle() {
         .unwrap();
     let settle = tokio::spawn({
         let store = store.clone();
-        async move { store.settle(&worker("old"), &[delivered(lease, number)]).await }
+        async move {
+            store
+                .settle(&worker("old"), &[delivered(lease, id_of(number))])
+                .await
+        }
     });
     until(&client, WAITS).await;
     assert!(
@@ -98,7 +106,7 @@ async fn what_belongs_to_other_shards_is_written() {
     let found = reader.read(&room(9)).await.unwrap().fresh;
     let mut settlements: Vec<_> = found
         .iter()
-        .map(|message| delivered(claimed[usize::from(message.shard)].lease, message.number()))
+        .map(|message| delivered(claimed[usize::from(message.shard)].lease, message.id))
         .collect();
     for settlement in settlements.iter_mut().filter(|of| of.lease.shard == 1) {
         settlement.lease.epoch -= 1;

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use redeliver_outbox::store::{Beat, Lease, Left, Settlement, Store as _, Until, Verdict};
 
-use crate::database::{Database, beat, insert, numbers, owner, read, scalar, until, worker};
+use crate::database::{Database, beat, id_of, insert, numbers, owner, read, scalar, until, worker};
 
 const LONG: Duration = Duration::from_secs(3600);
 
@@ -124,7 +124,7 @@ async fn a_new_owner_is_told_what_waits() {
     assert!(claimed[0].scheduled.is_empty());
     let postponed = |number| Settlement {
         lease: claimed[0].lease,
-        number,
+        id: id_of(number),
         redrives: 0,
         verdict: Verdict::Postponed(Until::After(LONG)),
     };

@@ -3,7 +3,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
 use crate::database::{
-    Database, connect, delivered, insert, numbers, owning_reader, read, room, scalar, until, worker,
+    Database, connect, delivered, id_of, insert, numbers, owning_reader, read, room, scalar, until, worker,
 };
 
 const END: &str = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'redeliver'";
@@ -29,7 +29,7 @@ async fn a_lost_connection_is_told_and_the_next_one_works() {
     assert_eq!(numbers(&found.fresh), [number]);
     let lease = leases[usize::from(found.fresh[0].shard)];
     store
-        .settle(&worker("w"), &[delivered(lease, number)])
+        .settle(&worker("w"), &[delivered(lease, id_of(number))])
         .await
         .unwrap();
 }
@@ -61,7 +61,11 @@ impl Held {
             .unwrap();
         let settle = tokio::spawn({
             let store = store.clone();
-            async move { store.settle(&worker("w"), &[delivered(lease, number)]).await }
+            async move {
+                store
+                    .settle(&worker("w"), &[delivered(lease, id_of(number))])
+                    .await
+            }
         });
         until(&client, SETTLE_WAITS).await;
         Self {
@@ -86,7 +90,7 @@ async fn a_settle_that_was_cut_off_can_be_done_again() {
     held.blocker.batch_execute("COMMIT").await.unwrap();
     let left = "SELECT count(*) FROM redeliver_outbox";
     assert_eq!(scalar(&held.client, left).await, "1");
-    let again = [delivered(held.lease, held.number)];
+    let again = [delivered(held.lease, id_of(held.number))];
     held.store.settle(&worker("w"), &again).await.unwrap();
     let sent = "SELECT count(*) FROM redeliver_sent";
     assert_eq!(scalar(&held.client, sent).await, "1");
@@ -101,7 +105,7 @@ async fn a_settle_that_is_dropped_leaves_nothing_locked() {
     held.blocker.batch_execute("COMMIT").await.unwrap();
     let none_open = "SELECT count(*) = 0 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'redeliver' AND state LIKE 'idle in%'";
     until(&held.client, none_open).await;
-    let again = [delivered(held.lease, held.number)];
+    let again = [delivered(held.lease, id_of(held.number))];
     held.store.settle(&worker("w"), &again).await.unwrap();
     let left = "SELECT count(*) FROM redeliver_outbox";
     assert_eq!(scalar(&held.client, left).await, "0");

@@ -150,7 +150,7 @@ async fn everything_works_through_a_transaction_pooler() {
                     .iter()
                     .map(|message| {
                         let of = leases.iter().find(|claimed| claimed.lease.shard == message.shard);
-                        delivered(of.unwrap().lease, message.number())
+                        delivered(of.unwrap().lease, message.id)
                     })
                     .collect();
                 assert!(

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, HashMap};
 use redeliver_outbox::store::{Demand, LaneDemand, Settlement, Store as _, Until, Verdict};
 
 use crate::database::{
-    Database, delivered, insert, numbers, owning_reader, read, room, scalar, until, worker,
+    Database, delivered, id_of, insert, numbers, owning_reader, read, room, scalar, until, worker,
 };
 
 #[tokio::test]
@@ -198,10 +198,7 @@ async fn a_limit_over_all_shards_moves_each_cursor_only_to_what_was_returned() {
     loop {
         let read = reader.read(&room(3)).await.unwrap();
         assert!(read.fresh.len() <= 3);
-        assert!(
-            read.fresh
-                .is_sorted_by_key(|message| (message.shard, message.number()))
-        );
+        assert!(read.fresh.is_sorted_by_key(|message| (message.shard, message.id)));
         found.extend(numbers(&read.fresh));
         if !read.more {
             break;
@@ -240,7 +237,7 @@ async fn what_was_postponed_comes_when_it_is_due_and_never_as_fresh() {
     let verdict = Verdict::Postponed(Until::After(hour));
     let postponed = Settlement {
         lease: leases[0],
-        number,
+        id: id_of(number),
         redrives: 0,
         verdict,
     };
@@ -333,7 +330,7 @@ async fn the_hot_table_is_never_scanned() {
     let settlements: Vec<Settlement> = found
         .fresh
         .iter()
-        .map(|message| delivered(leases[usize::from(message.shard)], message.number()))
+        .map(|message| delivered(leases[usize::from(message.shard)], message.id))
         .collect();
     store.settle(&worker("w"), &settlements).await.unwrap();
     drop((reader, store));
@@ -410,7 +407,7 @@ async fn nothing_is_lost_and_every_key_keeps_its_order_under_churn() {
         for message in &found.fresh {
             let text = message.payload.as_text().unwrap().parse().unwrap();
             lanes.entry(message.key.clone().unwrap()).or_default().push(text);
-            settlements.push(delivered(leases[usize::from(message.shard)], message.number()));
+            settlements.push(delivered(leases[usize::from(message.shard)], message.id));
         }
         store.settle(&worker("w"), &settlements).await.unwrap();
     }

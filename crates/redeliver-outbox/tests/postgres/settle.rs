@@ -6,7 +6,7 @@ use redeliver_outbox::{
 };
 use tokio_postgres::Client;
 
-use crate::database::{Database, attempted, delivered, insert, owner, scalar, worker};
+use crate::database::{Database, attempted, delivered, id_of, insert, owner, scalar, worker};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -22,7 +22,7 @@ async fn one_message(lane: Option<&str>) -> (Database, PostgresStore, Client, Le
 async fn twice(store: &PostgresStore, lease: Lease, number: i64, verdict: Verdict) {
     let settlement = Settlement {
         lease,
-        number,
+        id: id_of(number),
         redrives: 0,
         verdict,
     };
@@ -159,7 +159,7 @@ async fn two_dead_heads_of_one_lane_in_one_batch_stop_nothing() {
     let second = insert(&client, Some("k"), "{}").await;
     let dead = |number| Settlement {
         lease,
-        number,
+        id: id_of(number),
         redrives: 0,
         verdict: Verdict::Dead {
             attempted: None,
@@ -232,7 +232,10 @@ async fn only_what_was_named_is_settled() {
     let between = insert(&client, None, "{}").await;
     let last = insert(&client, None, "{}").await;
     store
-        .settle(&worker("w"), &[delivered(lease, last), delivered(lease, first)])
+        .settle(
+            &worker("w"),
+            &[delivered(lease, id_of(last)), delivered(lease, id_of(first))],
+        )
         .await
         .unwrap();
     assert_eq!(
@@ -253,7 +256,7 @@ async fn settles_that_meet_the_same_rows_do_not_deadlock() {
     }
     let retry = |number: i64| Settlement {
         lease,
-        number,
+        id: id_of(number),
         redrives: 0,
         verdict: Verdict::Retry {
             attempted: attempted(1, "x"),

@@ -10,7 +10,7 @@ use std::{
 };
 
 use redeliver_outbox::{
-    Timestamp,
+    MessageId, Timestamp,
     desk::{Layout, Schema},
     store::{
         Attempted, Beat, LaneId, Lease, Membership, Names, Settlement, SqliteStore, Store, Verdict, WorkerId,
@@ -89,7 +89,7 @@ impl Bench {
         self.store.with_connection(|connection| {
             connection
                 .execute(
-                    "INSERT INTO redeliver_outbox (destination, lane, payload) VALUES (?1, ?2, '{}')",
+                    "INSERT INTO redeliver_outbox (salt, destination, lane, payload) VALUES (0, ?1, ?2, '{}')",
                     (destination, lane),
                 )
                 .unwrap();
@@ -124,9 +124,12 @@ impl Bench {
         let redrives = self.number(&format!(
             "SELECT COALESCE((SELECT redrives FROM redeliver_outbox WHERE number = {number}), 0)"
         ));
+        let salt = self.number(&format!(
+            "SELECT COALESCE((SELECT salt FROM redeliver_outbox WHERE number = {number}), 0)"
+        ));
         let settlement = Settlement {
             lease,
-            number,
+            id: MessageId::new(number, salt),
             redrives: u32::try_from(redrives).unwrap(),
             verdict,
         };

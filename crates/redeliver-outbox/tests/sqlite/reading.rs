@@ -136,7 +136,7 @@ async fn a_file_is_read_while_it_is_written() {
                 .stale
                 .is_empty()
         );
-        numbers.extend(settlements.iter().map(|settlement| settlement.number));
+        numbers.extend(settlements.iter().map(Settlement::number));
     }
     writing.await.unwrap();
     assert_eq!(numbers, (1..=100).collect::<Vec<i64>>());

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use redeliver_outbox::{
-    DeadReason, Timestamp,
+    DeadReason, MessageId, Timestamp,
     store::{AfterDeath, Settlement, Store, Until, Verdict},
 };
 
@@ -65,7 +65,7 @@ async fn settling_twice_is_settling_once() {
         .enumerate()
         .map(|(at, verdict)| Settlement {
             lease,
-            number: bench.insert("d", Some(&format!("k{at}"))),
+            id: MessageId::new(bench.insert("d", Some(&format!("k{at}"))), 0),
             redrives: 0,
             verdict,
         })

@@ -26,7 +26,7 @@ pub(in crate::verify) fn check(
     now: Timestamp,
 ) {
     let state = world.state();
-    let Some(message) = state.records.messages.get(&settlement.number) else {
+    let Some(message) = state.records.messages.get(&settlement.number()) else {
         return;
     };
     let case = Case {
@@ -42,7 +42,7 @@ pub(in crate::verify) fn check(
     let objection = case.objection();
     drop(state);
     if let Some((checker, what)) = objection {
-        world.object(checker, Some(settlement.number), what);
+        world.object(checker, Some(settlement.number()), what);
     }
 }
 

@@ -43,7 +43,7 @@ fn all_places(
     connection: &Connection,
     settlements: &[Settlement],
 ) -> rusqlite::Result<BTreeMap<i64, Vec<Seen>>> {
-    let numbers = settlements.iter().map(|settlement| settlement.number);
+    let numbers = settlements.iter().map(|settlement| settlement.number());
     numbers
         .map(|number| Ok((number, look::places(connection, number)?)))
         .collect()
@@ -61,7 +61,7 @@ pub(in crate::verify) fn check(
     };
     let mut moved = [0_i64; 3];
     for settlement in settlements {
-        let number = settlement.number;
+        let number = settlement.number();
         let current = before.shards.get(&settlement.lease.shard).is_some_and(|shard| {
             shard.owner == Some(process.to_string()) && shard.epoch == settlement.lease.epoch
         });
@@ -108,7 +108,7 @@ pub(in crate::verify) fn check(
 }
 
 fn check_one(world: &World, process: ProcessId, settlement: &Settlement, old: &[Seen], new: &[Seen]) {
-    let number = settlement.number;
+    let number = settlement.number();
     let object = |what: String| world.object("writes", Some(number), what);
     let [old] = old else {
         object(format!("it was in {} places", old.len()));
@@ -154,7 +154,7 @@ fn check_log(world: &World, settlement: &Settlement, old: &Seen) {
         Verdict::Delivered(attempted) => (attempted.attempt, None),
         _ => return,
     };
-    let number = settlement.number;
+    let number = settlement.number();
     let logged = world.look(|connection| look::logged(connection, number, old.state.redrives, attempt));
     let Some(logged) = logged else { return };
     let right = match (&logged, class) {
@@ -174,7 +174,7 @@ fn check_log(world: &World, settlement: &Settlement, old: &Seen) {
 /// What is written is known from now on, whether or not the relay hears of it.
 fn applied(world: &World, settlement: &Settlement, old: &Seen) {
     let mut state = world.state();
-    let Some(message) = state.records.messages.get_mut(&settlement.number) else {
+    let Some(message) = state.records.messages.get_mut(&settlement.number()) else {
         return;
     };
     if let Verdict::Counted { attempt } = settlement.verdict {

@@ -129,7 +129,7 @@ impl Engine {
             outcome: &ended.outcome,
             took: ended.took,
         });
-        if !self.window.is_held(message.number(), lease) {
+        if !self.window.is_held(message.id, lease) {
             // The shard was lost meanwhile: whoever owns it decides, and sends again what this relay could not write down.
             return;
         }

@@ -115,7 +115,7 @@ impl Engine {
             Verdict::Delivered(_) => &figures.delivered,
             Verdict::Retry { .. } => &figures.retried,
             Verdict::Dead { .. } => {
-                if let Some(message) = self.window.message(settlement.number) {
+                if let Some(message) = self.window.message(settlement.number()) {
                     tell_death(message, settlement);
                 }
                 &figures.dead

@@ -115,9 +115,18 @@ impl Window {
         if !self.is_as_asked(message.shard) {
             return None;
         }
+        // A number that was given a second time is another message's; the one that had it is gone.
+        if self
+            .held
+            .get(&number)
+            .is_some_and(|held| held.message.id != message.id)
+        {
+            self.forget_message(number);
+        }
         let asked = self.asked.as_ref();
         let known = self.held.contains_key(&number)
-            || asked.is_some_and(|asked| asked.settled.contains(&number) && !planted(Plant::OldReadBelieved));
+            || asked
+                .is_some_and(|asked| asked.settled.contains(&message.id) && !planted(Plant::OldReadBelieved));
         let shard = self.shards.get_mut(&message.shard)?;
         // A due message of a shard that is not yet known to its end comes again with the next read.
         let too_soon = source == Source::Due
@@ -135,7 +144,7 @@ impl Window {
             self.hold(busy(message, lease, None, source));
             return Some(settlement);
         };
-        let redrives = message.redrives;
+        let (id, redrives) = (message.id, message.redrives);
         let arrival = Arrival {
             message,
             lease,
@@ -152,7 +161,7 @@ impl Window {
         }?;
         Some(Settlement {
             lease,
-            number,
+            id,
             redrives,
             verdict: Verdict::Postponed(until),
         })

@@ -15,7 +15,7 @@ use super::{
     track::Tracks,
 };
 use crate::{
-    Message,
+    Message, MessageId,
     destination::Routes,
     plants::{Plant, planted},
     store::{Claimed, LaneId, Lease},
@@ -103,7 +103,7 @@ struct Asked {
     /// A shard that was given back and taken again since is read from its beginning; what this read says of it comes from the middle.
     epochs: HashMap<u16, i64>,
     /// What was settled since: the read may have seen it as it was before.
-    settled: HashSet<i64>,
+    settled: HashSet<MessageId>,
 }
 
 impl Window {
@@ -238,6 +238,17 @@ impl Window {
         Some(held)
     }
 
+    /// The message is no more, and nothing waits for it.
+    fn forget_message(&mut self, number: i64) {
+        let lane = self.let_go(number).and_then(|held| held.lane);
+        if let Some(key) = lane
+            && let Some(lane) = self.lanes.get_mut(&key)
+        {
+            lane.forget(number);
+            self.refresh(&key);
+        }
+    }
+
     fn let_all_go(&mut self, numbers: Vec<i64>) {
         for number in numbers {
             self.let_go(number);
@@ -306,7 +317,8 @@ impl Window {
     }
 
     /// Whether a message is still this relay's, in this epoch of its shard.
-    pub(super) fn is_held(&self, number: i64, lease: Lease) -> bool {
-        self.held.get(&number).is_some_and(|held| held.lease == lease)
+    pub(super) fn is_held(&self, id: MessageId, lease: Lease) -> bool {
+        let held = self.held.get(&id.number());
+        held.is_some_and(|held| held.lease == lease && held.message.id == id)
     }
 }

@@ -12,8 +12,8 @@ use crate::{
 impl Window {
     /// A verdict has been written.
     pub(in crate::relay) fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
-        let number = settlement.number;
-        if !self.is_held(number, settlement.lease) {
+        let number = settlement.number();
+        if !self.is_held(settlement.id, settlement.lease) {
             return;
         }
         if let Verdict::Counted { attempt } = settlement.verdict {
@@ -21,7 +21,7 @@ impl Window {
             return;
         }
         if let Some(asked) = &mut self.asked {
-            asked.settled.insert(number);
+            asked.settled.insert(settlement.id);
         }
         let Some(key) = self.let_go(number).and_then(|held| held.lane) else {
             return;

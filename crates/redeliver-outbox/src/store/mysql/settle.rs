@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::{MySqlStore, Work, row};
 use crate::{
-    Timestamp,
+    MessageId, Timestamp,
     limits::error_text,
     state::{Event, Place, State, apply},
     store::{
@@ -29,7 +29,7 @@ pub(super) async fn settle(
     let mut states = lock(&mut work, settlements, &stale).await?;
     let mut batch = Batch::default();
     for settlement in settlements {
-        let number = settlement.number;
+        let number = settlement.number();
         if batch.numbers.contains(&number) {
             batch.write(&mut work, worker).await?;
             batch = Batch::default();
@@ -37,7 +37,8 @@ pub(super) async fn settle(
         // What is not there any more was settled before; so was what does not fit its state.
         let Some(state) = states
             .get_mut(&number)
-            .filter(|row| row.shard == settlement.lease.shard && row.state.redrives == settlement.redrives)
+            .filter(|row| row.id == settlement.id && row.shard == settlement.lease.shard)
+            .filter(|row| row.state.redrives == settlement.redrives)
         else {
             continue;
         };
@@ -79,6 +80,7 @@ async fn fence(work: &mut Work<'_>, worker: &WorkerId, settlements: &[Settlement
 
 #[derive(Clone, Copy)]
 struct Row {
+    id: MessageId,
     shard: u16,
     state: State,
 }
@@ -92,7 +94,7 @@ async fn lock(
     let live = settlements
         .iter()
         .filter(|settlement| !stale.contains(&settlement.lease.shard));
-    let numbers: BTreeSet<i64> = live.map(|settlement| settlement.number).collect();
+    let numbers: BTreeSet<i64> = live.map(|settlement| settlement.number()).collect();
     let numbers: Vec<i64> = numbers.into_iter().collect();
     let mut states = BTreeMap::new();
     if numbers.is_empty() {
@@ -100,7 +102,7 @@ async fn lock(
     }
     let numbers = (row::list(&numbers),);
     for mut row in work.rows(include_str!("sql/lock.sql"), numbers).await? {
-        let number = row.take::<i64>()?;
+        let id = MessageId::new(row.take()?, row.take()?);
         let shard = row.take()?;
         let state = State {
             place: Place::Live,
@@ -109,7 +111,7 @@ async fn lock(
             next_attempt_at: None,
             reason: None,
         };
-        states.insert(number, Row { shard, state });
+        states.insert(id.number(), Row { id, shard, state });
     }
     Ok(states)
 }

@@ -65,13 +65,15 @@ fn shards_of(settlements: &[Settlement]) -> impl Iterator<Item = u16> {
 struct Keys {
     shards: Vec<i16>,
     numbers: Vec<i64>,
+    salts: Vec<i64>,
     redrives: Vec<i32>,
 }
 
 impl Keys {
     fn push(&mut self, settlement: &Settlement) {
         self.shards.push(value::shard(settlement.lease.shard));
-        self.numbers.push(settlement.number);
+        self.numbers.push(settlement.number());
+        self.salts.push(settlement.id.salt());
         self.redrives.push(value::attempt(settlement.redrives));
     }
 
@@ -139,7 +141,7 @@ impl Batch {
     fn of<'a>(settlements: impl Iterator<Item = &'a Settlement>) -> Self {
         let mut sorted: Vec<&Settlement> = settlements.collect();
         // Two settles that meet the same rows lock them in the same order.
-        sorted.sort_by_key(|settlement| (settlement.lease.shard, settlement.number));
+        sorted.sort_by_key(|settlement| (settlement.lease.shard, settlement.number()));
         let mut batch = Self::default();
         for settlement in sorted {
             batch.push(settlement);
@@ -227,7 +229,7 @@ impl Delivered {
             return Ok(());
         }
         let (kept, payloads) = (history != History::Off, history == History::Full);
-        let parameters: [Parameter<'_>; 7] = [
+        let parameters: [Parameter<'_>; 8] = [
             (&self.keys.shards, Type::INT2_ARRAY),
             (&self.keys.numbers, Type::INT8_ARRAY),
             (&self.attempts, Type::INT4_ARRAY),
@@ -235,6 +237,7 @@ impl Delivered {
             (&self.keys.redrives, Type::INT4_ARRAY),
             (&kept, Type::BOOL),
             (&payloads, Type::BOOL),
+            (&self.keys.salts, Type::INT8_ARRAY),
         ];
         session
             .execute(include_str!("sql/settle_delivered.sql"), &parameters)
@@ -248,7 +251,7 @@ impl Retry {
         if self.keys.is_empty() {
             return Ok(());
         }
-        let parameters: [Parameter<'_>; 9] = [
+        let parameters: [Parameter<'_>; 10] = [
             (&self.keys.shards, Type::INT2_ARRAY),
             (&self.keys.numbers, Type::INT8_ARRAY),
             (&self.attempts, Type::INT4_ARRAY),
@@ -258,6 +261,7 @@ impl Retry {
             (&self.errors, Type::TEXT_ARRAY),
             (&worker.0, Type::TEXT),
             (&self.keys.redrives, Type::INT4_ARRAY),
+            (&self.keys.salts, Type::INT8_ARRAY),
         ];
         session
             .execute(include_str!("sql/settle_retry.sql"), &parameters)
@@ -271,7 +275,7 @@ impl Dead {
         if self.keys.is_empty() {
             return Ok(());
         }
-        let parameters: [Parameter<'_>; 12] = [
+        let parameters: [Parameter<'_>; 13] = [
             (&self.keys.shards, Type::INT2_ARRAY),
             (&self.keys.numbers, Type::INT8_ARRAY),
             (&self.attempts, Type::INT4_ARRAY),
@@ -284,6 +288,7 @@ impl Dead {
             (&self.parks, Type::BOOL_ARRAY),
             (&worker.0, Type::TEXT),
             (&self.keys.redrives, Type::INT4_ARRAY),
+            (&self.keys.salts, Type::INT8_ARRAY),
         ];
         session
             .execute(include_str!("sql/settle_dead.sql"), &parameters)
@@ -297,12 +302,13 @@ impl Postponed {
         if self.keys.is_empty() {
             return Ok(());
         }
-        let parameters: [Parameter<'_>; 5] = [
+        let parameters: [Parameter<'_>; 6] = [
             (&self.keys.shards, Type::INT2_ARRAY),
             (&self.keys.numbers, Type::INT8_ARRAY),
             (&self.at, Type::TIMESTAMPTZ_ARRAY),
             (&self.after, Type::INT8_ARRAY),
             (&self.keys.redrives, Type::INT4_ARRAY),
+            (&self.keys.salts, Type::INT8_ARRAY),
         ];
         session
             .execute(include_str!("sql/settle_postponed.sql"), &parameters)
@@ -316,13 +322,14 @@ impl Counted {
         if self.keys.is_empty() {
             return Ok(());
         }
-        let parameters: [Parameter<'_>; 6] = [
+        let parameters: [Parameter<'_>; 7] = [
             (&self.keys.shards, Type::INT2_ARRAY),
             (&self.keys.numbers, Type::INT8_ARRAY),
             (&self.attempts, Type::INT4_ARRAY),
             (&worker.0, Type::TEXT),
             (&INTERRUPTED, Type::TEXT),
             (&self.keys.redrives, Type::INT4_ARRAY),
+            (&self.keys.salts, Type::INT8_ARRAY),
         ];
         session
             .execute(include_str!("sql/settle_counted.sql"), &parameters)

@@ -59,10 +59,10 @@ fn write(
                 session.now.plus(*wait)
             };
             if planted(Plant::DeleteOnFailure) {
-                session.execute(include_str!("sql/remove.sql"), [settlement.number])?;
+                session.execute(include_str!("sql/remove.sql"), [settlement.number()])?;
             }
             let values = (
-                settlement.number,
+                settlement.number(),
                 settlement.lease.shard,
                 attempted.attempt - u32::from(planted(Plant::AttemptsNotCounted)),
                 due.as_millis(),
@@ -70,10 +70,11 @@ fn write(
                 error,
                 millis_up(*wait),
                 settlement.redrives,
+                settlement.id.salt(),
             );
             let written = session.execute(include_str!("sql/settle_retry.sql"), values)? > 0;
             if written && !planted(Plant::FailureNotLogged) {
-                log(session, worker, settlement.number, &Log::of(attempted))?;
+                log(session, worker, settlement.number(), &Log::of(attempted))?;
             }
             Ok(())
         }
@@ -84,10 +85,11 @@ fn write(
                 Until::After(wait) => session.now.plus(*wait),
             };
             let values = (
-                settlement.number,
+                settlement.number(),
                 settlement.lease.shard,
                 until.as_millis(),
                 settlement.redrives,
+                settlement.id.salt(),
             );
             if !planted(Plant::PostponementForgotten) {
                 session.execute(include_str!("sql/settle_postponed.sql"), values)?;
@@ -97,15 +99,16 @@ fn write(
         Verdict::Counted { attempt } => {
             let now = session.now.as_millis();
             let values = (
-                settlement.number,
+                settlement.number(),
                 settlement.lease.shard,
                 attempt,
                 now,
                 settlement.redrives,
+                settlement.id.salt(),
             );
             let written = session.execute(include_str!("sql/settle_counted.sql"), values)? > 0;
             if written && !planted(Plant::InterruptionNotLogged) {
-                log(session, worker, settlement.number, &Log::begun(*attempt))?;
+                log(session, worker, settlement.number(), &Log::begun(*attempt))?;
             }
             Ok(())
         }
@@ -118,11 +121,17 @@ fn deliver(
     attempted: &Attempted,
     history: History,
 ) -> rusqlite::Result<()> {
-    let (number, shard) = (settlement.number, settlement.lease.shard);
+    let (number, shard) = (settlement.number(), settlement.lease.shard);
     let there = if planted(Plant::HistoryForgotten) {
         1
     } else if history == History::Off {
-        let values = (number, shard, attempted.attempt, settlement.redrives);
+        let values = (
+            number,
+            shard,
+            attempted.attempt,
+            settlement.redrives,
+            settlement.id.salt(),
+        );
         session.execute(include_str!("sql/settle_forgotten.sql"), values)?
     } else {
         let values = (
@@ -133,6 +142,7 @@ fn deliver(
             millis_up(attempted.took),
             settlement.redrives,
             history == History::Full,
+            settlement.id.salt(),
         );
         session.execute(include_str!("sql/settle_delivered.sql"), values)?
     };
@@ -164,7 +174,7 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
     else {
         return Ok(());
     };
-    let (number, shard) = (settlement.number, settlement.lease.shard);
+    let (number, shard) = (settlement.number(), settlement.lease.shard);
     let now = session.now.as_millis();
     let values = (
         number,
@@ -175,6 +185,7 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
         reason.as_str(),
         *lane == AfterDeath::Gap,
         settlement.redrives,
+        settlement.id.salt(),
     );
     let deleted = planted(Plant::DeadLetterDeleted);
     if !deleted && session.execute(include_str!("sql/settle_dead.sql"), values)? == 0 {

@@ -59,7 +59,7 @@ pub(super) async fn run(sheet: &mut Sheet) -> anyhow::Result<()> {
         let settlement = settled(&mut relay).await?;
         match &settlement.verdict {
             Verdict::Retry { attempted, .. } => {
-                look(sheet, settlement.number, attempted, &mut seen).await?;
+                look(sheet, settlement.number(), attempted, &mut seen).await?;
             }
             Verdict::Delivered(_) | Verdict::Dead { .. } => ended += 1,
             Verdict::Postponed(_) | Verdict::Counted { .. } => {}

@@ -133,7 +133,7 @@ impl<'a> Story<'a> {
 
     /// Tells what became of a message, as its row has it now.
     pub(super) async fn tell(&mut self, settlement: &Settlement) -> anyhow::Result<()> {
-        let number = settlement.number;
+        let number = settlement.number();
         let order = self.shop.order_of(number);
         match &settlement.verdict {
             Verdict::Delivered(attempted) => {

@@ -1,8 +1,9 @@
 WITH counted AS (
     UPDATE redeliver_outbox o
        SET attempts = settled.attempt, last_attempt_at = clock_timestamp()
-      FROM unnest($1::smallint[], $2::bigint[], $3::integer[], $6::integer[]) AS settled (shard, number, attempt, redrives)
-     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives
+      FROM unnest($1::smallint[], $2::bigint[], $3::integer[], $6::integer[], $7::bigint[])
+           AS settled (shard, number, attempt, redrives, salt)
+     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND o.attempts IN (settled.attempt, settled.attempt - 1)
     RETURNING o.number, o.redrives, settled.attempt
 )

@@ -1,9 +1,9 @@
 WITH gone AS (
     DELETE FROM redeliver_outbox o
      USING unnest($1::smallint[], $2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-                  $9::boolean[], $10::boolean[], $12::integer[])
-           AS settled (shard, number, attempt, took_ms, class, attempt_error, reason, error, gap, park, redrives)
-     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives
+                  $9::boolean[], $10::boolean[], $12::integer[], $13::bigint[])
+           AS settled (shard, number, attempt, took_ms, class, attempt_error, reason, error, gap, park, redrives, salt)
+     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND (settled.attempt IS NULL OR o.attempts IN (settled.attempt, settled.attempt - 1))
        -- A number that was given twice, by a restored sequence perhaps, must not stop everything else that is settled here.
        AND NOT EXISTS (SELECT FROM redeliver_dead d WHERE d.number = o.number)

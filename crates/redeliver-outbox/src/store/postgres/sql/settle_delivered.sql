@@ -1,8 +1,8 @@
 WITH gone AS (
     DELETE FROM redeliver_outbox o
-     USING unnest($1::smallint[], $2::bigint[], $3::integer[], $4::bigint[], $5::integer[])
-           AS settled (shard, number, attempt, took_ms, redrives)
-     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives
+     USING unnest($1::smallint[], $2::bigint[], $3::integer[], $4::bigint[], $5::integer[], $8::bigint[])
+           AS settled (shard, number, attempt, took_ms, redrives, salt)
+     WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND o.attempts IN (settled.attempt, settled.attempt - 1)
     RETURNING o.number, o.salt, o.shard, o.destination, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
               o.created_at, o.attempts, o.redrives, o.last_error, settled.attempt, settled.took_ms

@@ -1,5 +1,5 @@
 UPDATE redeliver_outbox o
    SET next_attempt_at = COALESCE(settled.at, clock_timestamp() + settled.after_ms * interval '1 millisecond')
-  FROM unnest($1::smallint[], $2::bigint[], $3::timestamptz[], $4::bigint[], $5::integer[])
-       AS settled (shard, number, at, after_ms, redrives)
- WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives
+  FROM unnest($1::smallint[], $2::bigint[], $3::timestamptz[], $4::bigint[], $5::integer[], $6::bigint[])
+       AS settled (shard, number, at, after_ms, redrives, salt)
+ WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt

@@ -8,4 +8,4 @@ SELECT
     CASE WHEN ?3 IS NULL THEN last_attempt_at ELSE ?4 END,
     ?5, ?6, ?7 AND lane IS NOT NULL, ?4
 FROM redeliver_outbox
-WHERE number = ?1 AND shard = ?2 AND redrives = ?8 AND (?3 IS NULL OR attempts IN (?3 - 1, ?3))
+WHERE number = ?1 AND salt & 4611686018427387903 = ?9 AND shard = ?2 AND redrives = ?8 AND (?3 IS NULL OR attempts IN (?3 - 1, ?3))
