@@ -50,17 +50,25 @@ impl Relay {
         self.process.wait().unwrap();
     }
 
+    /// It stands still, and knows nothing of it.
+    pub(crate) fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let id = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &id]).status();
+        assert!(sent.unwrap().success(), "kill {signal} {id}");
+    }
+
     /// SIGTERM, and waits until it is gone; it has to go in peace.
     #[track_caller]
     pub(crate) fn stop(mut self) {
-        let id = self.process.id().to_string();
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &id])
-                .status()
-                .unwrap()
-                .success()
-        );
+        self.signal("-TERM");
         let status = self.process.wait().unwrap();
         assert!(status.success(), "{status}: {}", self.said());
     }

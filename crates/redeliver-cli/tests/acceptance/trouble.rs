@@ -65,6 +65,42 @@ fn a_server_that_is_restarted_is_waited_for() {
 }
 
 #[test]
+fn a_number_that_a_server_gives_a_second_time_is_read() {
+    let servers = OwnServers::start();
+    for kind in SERVERS {
+        let database = Database::on(kind, servers.address(kind));
+        database.redeliver(&["migrate"]);
+        let endpoint = Endpoint::well();
+        endpoint.configure(&database, "/ok", "2s");
+        let relay = Relay::start(&database);
+        let mut client = database.client();
+        run_through(&relay, &endpoint, &mut client, 0);
+        await_that("everything is settled", || {
+            (client.number("SELECT count(*) FROM redeliver_sent") == 20).then_some(())
+        });
+        if kind == Kind::MariaDb {
+            // It tells only in whole seconds since when it runs.
+            let uptime =
+                "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME'";
+            await_that("the server is not of this very second", || {
+                (client.number(uptime) >= 2).then_some(())
+            });
+        }
+        relay.pause();
+        servers.halt(kind);
+        servers.resume(kind);
+        let mut client = database.client();
+        // As after a failover to a server that had not heard of them.
+        client.run("DELETE FROM redeliver_outbox");
+        client.run("DELETE FROM redeliver_sent");
+        client.run("INSERT INTO redeliver_outbox (number, destination, payload) SELECT n, 'api', '1' FROM (SELECT 1 AS n UNION SELECT 2) AS again");
+        relay.go_on();
+        endpoint.await_arrived(22);
+        relay.stop();
+    }
+}
+
+#[test]
 fn missing_tables_are_waited_for() {
     for kind in SERVERS {
         let (database, endpoint) = (Database::empty(kind), Endpoint::well());
