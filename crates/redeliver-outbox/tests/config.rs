@@ -123,6 +123,7 @@ fn everything_that_is_set_is_set() {
         [destinations."a b"]
         type = "http"
         url = "http://localhost:1"
+        allow_private = true
         headers = { a = "$TOKEN", b = { env = "TOKEN" }, c = "$$5", d = { env = "TOKEN", prefix = "Bearer " } }
         lane = "park"
         timeout = "1500ms"

@@ -47,7 +47,7 @@ impl Endpoint {
     pub(crate) fn configure(&self, database: &Database, path: &str, lease: &str) {
         let url = format!("{}{path}", self.server.base_url());
         database.configure(&format!(
-            "[relay]\nlease = \"{lease}\"\n\n[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\n\
+            "[relay]\nlease = \"{lease}\"\n\n[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\n\
              policy = {{ base = \"10ms\", max = \"200ms\", max_attempts = 40 }}\n"
         ));
     }

@@ -138,7 +138,7 @@ impl Lab {
         folder.write(
             "redeliver.toml",
             format!(
-                "[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\n\
+                "[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\n\
                  policy = {{ base = \"1ms\", max = \"5ms\", max_attempts = 20 }}\n"
             ),
         );

@@ -92,7 +92,7 @@ impl Workshop {
         for (name, attempts) in [(STEADY, STEADY_ATTEMPTS), (BRITTLE, BRITTLE_ATTEMPTS)] {
             let url = format!("http://{}/{name}", self.destination);
             text.push_str(&format!(
-                "\n[destinations.{name}]\ntype = \"http\"\nurl = \"{url}\"\ntimeout = \"{timeout}ms\"\n\
+                "\n[destinations.{name}]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\ntimeout = \"{timeout}ms\"\n\
                  headers = {{ {RUN} = \"{run}\" }}\n\
                  policy = {{ base = \"20ms\", max = \"200ms\", max_attempts = {attempts} }}\n"
             ));

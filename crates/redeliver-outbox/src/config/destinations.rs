@@ -32,6 +32,7 @@ const HTTP: &[&str] = &[
     "headers",
     "connect_timeout",
     "ca",
+    "allow_private",
     "retry_statuses",
     "never_retry_statuses",
 ];
@@ -156,6 +157,9 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
     }
     if let Some(field) = section.get("ca") {
         builder = builder.certificate_authority(field.contents()?);
+    }
+    if let Some(field) = section.get("allow_private") {
+        builder = builder.allow_private(field.flag()?);
     }
     let http = builder.statuses(statuses(section)?).build().map_err(|error| {
         // The error names the setting that it is about.

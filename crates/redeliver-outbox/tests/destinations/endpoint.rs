@@ -64,7 +64,7 @@ impl Endpoint {
     pub(crate) async fn plain() -> Self {
         Self::start(async |moody: Moody| {
             let server = Server::start(move |_| moody.reply()).await;
-            let http = Http::to(server.url()).build().unwrap();
+            let http = Http::to(server.url()).allow_private(true).build().unwrap();
             (server, http)
         })
         .await

@@ -37,6 +37,7 @@ async fn http_keeps_to_the_suite() {
 async fn a_request_carries_what_the_message_and_the_configuration_say() {
     let mut server = Server::start(|_| async { answer(204, &[], "") }.boxed()).await;
     let http = Http::to(server.url())
+        .allow_private(true)
         .header("Authorization", "Bearer 123")
         .header("x-tenant", "configured")
         .build()
@@ -83,7 +84,7 @@ async fn a_request_carries_what_the_message_and_the_configuration_say() {
 async fn connections_are_used_again() {
     const MESSAGES: usize = 20;
     let mut server = Server::start(|_| async { answer(200, &[], "taken") }.boxed()).await;
-    let http = Http::to(server.url()).build().unwrap();
+    let http = Http::to(server.url()).allow_private(true).build().unwrap();
     let mut connections = 0;
     for _ in 0..MESSAGES {
         deliver(&http, &message("{}"), 1).await;
@@ -95,7 +96,7 @@ async fn connections_are_used_again() {
 /// The outcome of an answer.
 async fn outcome(status: u16, headers: &'static [(&str, &str)], body: &'static str) -> Outcome {
     let server = Server::start(move |_| async move { answer(status, headers, body) }.boxed()).await;
-    let http = Http::to(server.url()).build().unwrap();
+    let http = Http::to(server.url()).allow_private(true).build().unwrap();
     deliver(&http, &message("{}"), 1).await
 }
 
@@ -161,7 +162,7 @@ async fn a_date_without_the_servers_own_is_measured_from_ours() {
         std::future::ready(answer(503, &[("retry-after", &until), ("date", "now")], "")).boxed()
     })
     .await;
-    let http = Http::to(server.url()).build().unwrap();
+    let http = Http::to(server.url()).allow_private(true).build().unwrap();
     match deliver(&http, &message("{}"), 1).await {
         Outcome::Retry {
             class: Class::Throttled { after: Some(after) },
@@ -175,6 +176,7 @@ async fn a_date_without_the_servers_own_is_measured_from_ours() {
 async fn the_table_of_statuses_is_the_configurations() {
     let server = Server::start(|_| async { answer(404, &[], "") }.boxed()).await;
     let http = Http::to(server.url())
+        .allow_private(true)
         .statuses(StatusTable::DEFAULT.with(404))
         .build()
         .unwrap();
@@ -189,7 +191,7 @@ async fn a_redirect_is_told_and_not_followed() {
     let place = "https://user:hunter2@other.example/new?token=hunter2";
     let mut server =
         Server::start(move |_| async move { answer(302, &[("location", place)], "") }.boxed()).await;
-    let http = Http::to(server.url()).build().unwrap();
+    let http = Http::to(server.url()).allow_private(true).build().unwrap();
     match deliver(&http, &message("{}"), 1).await {
         Outcome::Reject { kind, reason } => {
             assert_eq!(kind, DeadReason::Permanent);
@@ -232,7 +234,10 @@ async fn no_answer_in_time_may_have_arrived() {
 async fn a_connection_that_breaks_before_the_answer_may_have_brought_it() {
     for start in ["", "HTTP/1.1 200 OK\r\ncontent-le"] {
         let port = cutting(start).await;
-        let http = Http::to(format!("http://127.0.0.1:{port}")).build().unwrap();
+        let http = Http::to(format!("http://127.0.0.1:{port}"))
+            .allow_private(true)
+            .build()
+            .unwrap();
         match deliver(&http, &message("the end"), 1).await {
             Outcome::Ambiguous { reason } => assert!(reason.contains("broke before an answer"), "{reason}"),
             other => panic!("{other:?}"),
@@ -243,10 +248,16 @@ async fn a_connection_that_breaks_before_the_answer_may_have_brought_it() {
 #[tokio::test]
 async fn a_status_counts_even_if_its_body_breaks_off() {
     let port = cutting("HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\nhal").await;
-    let http = Http::to(format!("http://127.0.0.1:{port}")).build().unwrap();
+    let http = Http::to(format!("http://127.0.0.1:{port}"))
+        .allow_private(true)
+        .build()
+        .unwrap();
     assert_eq!(deliver(&http, &message("the end"), 1).await, Outcome::Delivered);
     let port = cutting("HTTP/1.1 429 Slow Down\r\ncontent-length: 10\r\n\r\nhal").await;
-    let http = Http::to(format!("http://127.0.0.1:{port}")).build().unwrap();
+    let http = Http::to(format!("http://127.0.0.1:{port}"))
+        .allow_private(true)
+        .build()
+        .unwrap();
     assert_eq!(
         deliver(&http, &message("the end"), 1).await,
         retry(Class::THROTTLED, "429 Too Many Requests: hal")
@@ -256,7 +267,10 @@ async fn a_status_counts_even_if_its_body_breaks_off() {
 #[tokio::test]
 async fn what_is_no_http_may_have_arrived() {
     let port = cutting("SSH-2.0-OpenSSH_9.6\r\n").await;
-    let http = Http::to(format!("http://127.0.0.1:{port}")).build().unwrap();
+    let http = Http::to(format!("http://127.0.0.1:{port}"))
+        .allow_private(true)
+        .build()
+        .unwrap();
     let outcome = deliver(&http, &message("the end"), 1).await;
     assert!(matches!(outcome, Outcome::Ambiguous { .. }), "{outcome:?}");
 }
@@ -271,7 +285,7 @@ async fn what_cannot_be_reached_was_not_reached() {
         (format!("http://127.0.0.1:{port}/hunter2?key=hunter2"), "refused"),
         (format!("http://{nowhere}/hunter2"), "lookup"),
     ] {
-        let http = Http::to(url).build().unwrap();
+        let http = Http::to(url).allow_private(true).build().unwrap();
         match deliver(&http, &message("{}"), 1).await {
             Outcome::Retry { class, reason } => {
                 assert_eq!(class, Class::Transient);
@@ -288,6 +302,7 @@ async fn a_handshake_that_never_ends_is_no_connection() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("https://127.0.0.1:{}/", listener.local_addr().unwrap().port());
     let limited = Http::to(&url)
+        .allow_private(true)
         .connect_timeout(Duration::from_millis(50))
         .build()
         .unwrap();
@@ -298,7 +313,7 @@ async fn a_handshake_that_never_ends_is_no_connection() {
         }
         other => panic!("{other:?}"),
     }
-    let http = Http::to(&url).build().unwrap();
+    let http = Http::to(&url).allow_private(true).build().unwrap();
     let message = message("{}");
     let delivery = Delivery {
         message: &message,
@@ -340,7 +355,7 @@ async fn a_body_without_an_end_is_read_for_a_little_and_dropped() {
             std::future::ready(response).boxed()
         })
         .await;
-        let http = Http::to(server.url()).build().unwrap();
+        let http = Http::to(server.url()).allow_private(true).build().unwrap();
         match deliver(&http, &message("{}"), 1).await {
             Outcome::Delivered => assert_eq!(status, 200),
             Outcome::Retry { reason, .. } => {
@@ -356,7 +371,7 @@ async fn a_body_without_an_end_is_read_for_a_little_and_dropped() {
 #[tokio::test]
 async fn a_header_cannot_become_two_nor_frame_the_request() {
     let mut server = Server::start(|_| async { answer(200, &[], "") }.boxed()).await;
-    let http = Http::to(server.url()).build().unwrap();
+    let http = Http::to(server.url()).allow_private(true).build().unwrap();
     for headers in [
         r#"{"x":"a\r\nevil: 1"}"#,
         r#"{"x":"a\u0000"}"#,

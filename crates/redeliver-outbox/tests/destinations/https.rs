@@ -50,7 +50,11 @@ async fn a_private_authority_is_trusted_if_one_says_so() {
     ] {
         let (mut server, pem) = start(protocol, |_| async { answer(200, &[], "") }.boxed()).await;
         let url = format!("https://localhost:{}/", server.port);
-        let http = Http::to(&url).certificate_authority(pem).build().unwrap();
+        let http = Http::to(&url)
+            .allow_private(true)
+            .certificate_authority(pem)
+            .build()
+            .unwrap();
         assert_eq!(
             deliver(&http, &message("{\"order\":7}"), 1).await,
             Outcome::Delivered
@@ -58,7 +62,7 @@ async fn a_private_authority_is_trusted_if_one_says_so() {
         let seen = soon(server.seen()).await;
         assert_eq!((seen.version, &seen.body[..]), (version, &b"{\"order\":7}"[..]));
 
-        let stranger = Http::to(&url).build().unwrap();
+        let stranger = Http::to(&url).allow_private(true).build().unwrap();
         match deliver(&stranger, &message("{}"), 1).await {
             Outcome::Retry { class, reason } => {
                 assert_eq!(class, Class::Transient);
@@ -75,7 +79,11 @@ async fn http_2_keeps_to_the_suite() {
     let endpoint = Endpoint::start(async |moody: Moody| {
         let (server, pem) = start(b"h2", move |_| moody.reply()).await;
         let url = format!("https://localhost:{}/", server.port);
-        let http = Http::to(url).certificate_authority(pem).build().unwrap();
+        let http = Http::to(url)
+            .allow_private(true)
+            .certificate_authority(pem)
+            .build()
+            .unwrap();
         (server, http)
     });
     suite::run(endpoint.await).await;

@@ -6,7 +6,10 @@
     reason = "a test ends where something is not as it should be"
 )]
 
+#[cfg(feature = "config")]
+mod configured;
 mod endpoint;
+mod guard;
 mod handler;
 mod http;
 mod https;

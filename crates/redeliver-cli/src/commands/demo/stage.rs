@@ -91,7 +91,7 @@ impl Stage {
     /// A destination at the API, with these options of its path.
     pub(super) fn route(&self, options: &str) -> anyhow::Result<Route> {
         let url = format!("{}{CHARGE}{options}", self.server.base_url());
-        let mut route = Route::to(Http::to(url).build()?);
+        let mut route = Route::to(Http::to(url).allow_private(true).build()?);
         route.policy = POLICY;
         route.expects = Expects::Schema(json_schema(&json!({
             "type": "object",

@@ -7,7 +7,11 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 
-use super::{Http, check_name, connect};
+use super::{
+    Http, check_name, connect,
+    dial::{self, Dialer, Lookup},
+    guard::Guard,
+};
 
 /// How long a connection may take, unless the configuration says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,6 +23,8 @@ pub struct HttpBuilder {
     statuses: StatusTable,
     connect_timeout: Duration,
     authorities: Vec<Vec<u8>>,
+    guard: Guard,
+    lookup: Option<Lookup>,
 }
 
 /// Why there can be no such HTTP destination. No header's value and no password is in it.
@@ -44,6 +50,8 @@ impl HttpBuilder {
             statuses: StatusTable::DEFAULT,
             connect_timeout: CONNECT_TIMEOUT,
             authorities: Vec::new(),
+            guard: Guard::ON,
+            lookup: None,
         }
     }
 
@@ -75,13 +83,35 @@ impl HttpBuilder {
         self
     }
 
+    /// Whether it may be in a private network or on this machine; if nothing is said, it may not.
+    ///
+    /// A URL that comes from a customer could otherwise make the relay talk to what only the relay can reach. The address is checked each
+    /// time a connection is made, whatever the name was when it was configured.
+    #[must_use]
+    pub const fn allow_private(mut self, allow: bool) -> Self {
+        self.guard = if allow { Guard::OFF } else { Guard::ON };
+        self
+    }
+
+    /// Names by another way, and another opinion on what is private.
+    #[cfg(test)]
+    pub(super) fn found_by(mut self, lookup: Lookup, guard: Guard) -> Self {
+        self.lookup = Some(lookup);
+        self.guard = guard;
+        self
+    }
+
     /// The destination.
     ///
     /// # Errors
-    /// A URL that cannot be called, a header that cannot be sent, an authority that is no certificate.
+    /// A URL that cannot be called or that is private and may not be, a header that cannot be sent, an authority that is no certificate.
     pub fn build(self) -> Result<Http, InvalidHttp> {
         let (url, origin) = target(&self.url)?;
-        let client = connect::client(trusted(&self.authorities)?, self.connect_timeout)
+        self.guard
+            .host(url.host().unwrap_or_default())
+            .map_err(|problem| invalid("url", format!("{:?} {problem}", without_path(&self.url))))?;
+        let dialer = Dialer::new(self.lookup.unwrap_or_else(dial::system), self.guard);
+        let client = connect::client(trusted(&self.authorities)?, self.connect_timeout, dialer)
             .map_err(|error| invalid("ca", format!("TLS cannot be set up: {error}")))?;
         Ok(Http {
             client,
@@ -229,7 +259,11 @@ mod tests {
             ("http://[::1]:8080/x", "http://[::1]:8080"),
             ("http://[::1]", "http://[::1]"),
         ] {
-            assert_eq!(Http::to(text).build().unwrap().origin, origin, "{text}");
+            assert_eq!(
+                Http::to(text).allow_private(true).build().unwrap().origin,
+                origin,
+                "{text}"
+            );
         }
     }
 

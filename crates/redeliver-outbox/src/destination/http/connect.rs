@@ -11,14 +11,14 @@ use futures_core::future::BoxFuture;
 use http::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::{
-    client::legacy::{self, connect::HttpConnector},
+    client::legacy,
     rt::{TokioExecutor, TokioTimer},
 };
 use redeliver::duration;
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use tower_service::Service;
 
-use super::request::Body;
+use super::{dial::Dialer, request::Body};
 
 /// How long an idle connection is kept. Many servers close theirs after five seconds, and a request that meets the closing of its
 /// connection may or may not have arrived.
@@ -26,12 +26,13 @@ const IDLE: Duration = Duration::from_secs(4);
 /// How many idle connections are kept.
 const MOST_IDLE: usize = 256;
 
-type BoxError = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A client that trusts the usual authorities and `extra`, and waits no longer than `limit` for a connection.
 pub(super) fn client(
     extra: RootCertStore,
     limit: Duration,
+    dialer: Dialer,
 ) -> Result<legacy::Client<Connector, Body>, rustls::Error> {
     let mut roots = extra;
     roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
@@ -39,14 +40,11 @@ pub(super) fn client(
         .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
-    let mut tcp = HttpConnector::new();
-    tcp.set_nodelay(true);
-    tcp.enforce_http(false);
     let https = HttpsConnectorBuilder::new()
         .with_tls_config(tls)
         .https_or_http()
         .enable_all_versions()
-        .wrap_connector(tcp);
+        .wrap_connector(dialer);
     Ok(legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
@@ -57,12 +55,12 @@ pub(super) fn client(
 /// The whole of connecting within a limit: name, TCP and TLS.
 #[derive(Clone)]
 pub(super) struct Connector {
-    https: HttpsConnector<HttpConnector>,
+    https: HttpsConnector<Dialer>,
     limit: Duration,
 }
 
 impl Service<Uri> for Connector {
-    type Response = <HttpsConnector<HttpConnector> as Service<Uri>>::Response;
+    type Response = <HttpsConnector<Dialer> as Service<Uri>>::Response;
     type Error = BoxError;
     type Future = BoxFuture<'static, Result<Self::Response, BoxError>>;
 

@@ -3,6 +3,9 @@
 mod answer;
 mod builder;
 mod connect;
+mod dial;
+mod guard;
+mod host;
 mod request;
 
 use std::{fmt, time::Duration};
@@ -28,6 +31,9 @@ use crate::DeadReason;
 /// - `redeliver-attempt`: which attempt it is, from 1
 /// - `traceparent`: the message's, if it has one
 /// - `user-agent`: `redeliver/` and the version
+///
+/// It goes to the public internet only, whatever its name resolves to when a connection is made, unless
+/// [`allow_private`](HttpBuilder::allow_private) says otherwise.
 ///
 /// Any 2xx is taken as delivered as soon as its head has come. A redirect is a failure and is not followed. What may have arrived although
 /// no answer came is [`Outcome::Ambiguous`].
