@@ -55,7 +55,8 @@ fn is_host(text: &str) -> bool {
         .all(|byte| byte.is_ascii_digit())
 }
 
-/// Text from elsewhere as one short line: 200 characters at most, white space as single spaces, no control character.
+/// Text from elsewhere as one short line: 200 characters at most, white space as single spaces, no control character and none that
+/// changes how others are shown.
 ///
 /// ```
 /// assert_eq!(redeliver::address::printable("<h1>\n  Bad \u{7} gateway"), "<h1> Bad \u{fffd} gateway");
@@ -67,7 +68,7 @@ pub fn printable(text: &str) -> String {
         .flat_map(|word| [" ", word])
         .skip(1)
         .flat_map(str::chars)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| if is_deceptive(c) { '\u{fffd}' } else { c })
         .take(LONGEST_SHOWN + 1)
         .collect();
     if let Some((at, _)) = line.char_indices().nth(LONGEST_SHOWN) {
@@ -75,6 +76,13 @@ pub fn printable(text: &str) -> String {
         line.push('…');
     }
     line
+}
+
+/// Whether it moves the cursor, turns the direction of what follows, or is not to be seen at all.
+fn is_deceptive(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]
@@ -123,6 +131,7 @@ mod tests {
     #[test]
     fn foreign_text_becomes_one_short_line() {
         assert_eq!(printable(" a\r\n\tb \u{1b}[31m"), "a b \u{fffd}[31m");
+        assert_eq!(printable("paid\u{202e}ton\u{200b}"), "paid\u{fffd}ton\u{fffd}");
         let long = printable(&"é".repeat(10_000));
         assert_eq!(long.chars().count(), LONGEST_SHOWN + 1);
         assert!(long.ends_with('…'));

@@ -19,7 +19,10 @@ use crate::{
 };
 
 /// A server for "localhost" that speaks this protocol, and its certificate as PEM.
-async fn start(protocol: &[u8], reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static) -> (Server, String) {
+pub(crate) async fn start(
+    protocol: &[u8],
+    reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+) -> (Server, String) {
     let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     let certificate = made.cert.der().clone();
     let key = PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();

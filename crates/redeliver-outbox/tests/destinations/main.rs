@@ -11,6 +11,7 @@ mod configured;
 mod endpoint;
 mod guard;
 mod handler;
+mod hostile;
 mod http;
 mod https;
 mod log;
@@ -56,10 +57,19 @@ fn message(payload: impl Into<Payload>) -> Message {
 }
 
 async fn deliver(destination: &dyn Destination, message: &Message, attempt: u32) -> Outcome {
+    deliver_within(LONG, destination, message, attempt).await
+}
+
+async fn deliver_within(
+    timeout: Duration,
+    destination: &dyn Destination,
+    message: &Message,
+    attempt: u32,
+) -> Outcome {
     let delivery = Delivery {
         message,
         attempt,
-        timeout: LONG,
+        timeout,
     };
     soon(destination.deliver(delivery)).await
 }

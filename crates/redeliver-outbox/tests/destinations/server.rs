@@ -15,7 +15,7 @@ use hyper_util::{
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream},
     sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
 };
 
@@ -40,6 +40,16 @@ impl Seen {
     }
 }
 
+/// A listener whose own system keeps little of what nobody reads.
+pub(crate) fn listen() -> (TcpListener, u16) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_send_buffer_size(64 << 10).unwrap();
+    socket.bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let listener = socket.listen(8).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}
+
 pub(crate) struct Server {
     pub(crate) port: u16,
     seen: UnboundedReceiver<Seen>,
@@ -59,8 +69,7 @@ impl Server {
         reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
         handshake: impl Fn(TcpStream) -> BoxFuture<'static, Option<S>> + Send + 'static,
     ) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let (listener, port) = listen();
         let (sender, seen) = unbounded_channel();
         let reply: Arc<dyn Fn(&Seen) -> Reply + Send + Sync> = Arc::new(reply);
         tokio::spawn(async move {

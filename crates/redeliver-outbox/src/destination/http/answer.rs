@@ -4,7 +4,7 @@ use std::{fmt::Write as _, time::Duration};
 
 use http::{
     HeaderMap, Response, StatusCode,
-    header::{DATE, LOCATION, RETRY_AFTER},
+    header::{CONTENT_ENCODING, DATE, LOCATION, RETRY_AFTER},
 };
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Incoming};
@@ -84,6 +84,13 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
             }
             None => reason.push_str(": a redirect, which is not followed"),
         }
+        return reason;
+    }
+    // Nothing is ever unpacked: a kilobyte may become a gigabyte.
+    let packed = headers.get(CONTENT_ENCODING).filter(|_| !body.is_empty());
+    if let Some(packed) = packed.filter(|packed| !packed.as_bytes().eq_ignore_ascii_case(b"identity")) {
+        let packed = printable(&String::from_utf8_lossy(packed.as_bytes()));
+        let _ = write!(reason, " (its body is packed as {packed} and is not read)");
         return reason;
     }
     let body = printable(&String::from_utf8_lossy(body));

@@ -26,6 +26,9 @@ const IDLE: Duration = Duration::from_secs(4);
 /// How many idle connections are kept.
 const MOST_IDLE: usize = 256;
 
+/// How much of an answer is held before anybody asks for it, in bytes, its head included. The libraries' own measure is megabytes.
+const READ_AHEAD: u16 = 32 << 10;
+
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A client that trusts the usual authorities and `extra`, and waits no longer than `limit` for a connection.
@@ -49,6 +52,9 @@ pub(super) fn client(
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(MOST_IDLE)
+        .http1_max_buf_size(usize::from(READ_AHEAD))
+        .http2_initial_stream_window_size(u32::from(READ_AHEAD))
+        .http2_initial_connection_window_size(8 * u32::from(READ_AHEAD))
         .build(Connector { https, limit }))
 }
 

@@ -14,10 +14,12 @@ use hyper_util::{
     client::legacy::connect::{HttpConnector, dns::Name},
     rt::TokioIo,
 };
-use tokio::net::TcpStream;
 use tower_service::Service;
 
-use super::{connect::BoxError, guard::Guard};
+use super::{connect::BoxError, guard::Guard, stream::Stream};
+
+/// How much of an answer may wait in the system's memory, in bytes. Answers are short, and connections may be many.
+const WAITING: usize = 64 << 10;
 
 /// What knows the addresses of a name.
 pub(super) type Lookup = Arc<dyn Fn(Name) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;
@@ -43,6 +45,7 @@ impl Dialer {
     pub(super) fn new(lookup: Lookup, guard: Guard) -> Self {
         let mut tcp = HttpConnector::new_with_resolver(Checked { lookup, guard });
         tcp.set_nodelay(true);
+        tcp.set_recv_buffer_size(Some(WAITING));
         tcp.enforce_http(false);
         Self { tcp, guard }
     }
@@ -53,9 +56,9 @@ fn refuse(reason: String) -> BoxError {
 }
 
 impl Service<Uri> for Dialer {
-    type Response = TokioIo<TcpStream>;
+    type Response = TokioIo<Stream>;
     type Error = BoxError;
-    type Future = BoxFuture<'static, Result<TokioIo<TcpStream>, BoxError>>;
+    type Future = BoxFuture<'static, Result<TokioIo<Stream>, BoxError>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
         self.tcp.poll_ready(context).map_err(Into::into)
@@ -68,12 +71,12 @@ impl Service<Uri> for Dialer {
         }
         let connecting = self.tcp.call(uri);
         Box::pin(async move {
-            let stream = connecting.await?;
-            let peer = stream.inner().peer_addr()?.ip();
+            let tcp = connecting.await?.into_inner();
+            let peer = tcp.peer_addr()?.ip();
             guard
                 .address(peer)
                 .map_err(|problem| refuse(format!("the connection leads to {problem}")))?;
-            Ok(stream)
+            Ok(TokioIo::new(Stream::new(tcp)))
         })
     }
 }

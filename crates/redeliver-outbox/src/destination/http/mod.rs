@@ -4,17 +4,19 @@ mod answer;
 mod builder;
 mod connect;
 mod dial;
+mod failure;
 mod guard;
 mod host;
 mod request;
+mod stream;
 
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
 use http::{HeaderMap, Uri};
 use hyper_util::client::legacy::{self, connect::capture_connection};
-use redeliver::{Class, address::printable, cause, classify::StatusTable, clock, duration};
+use redeliver::{classify::StatusTable, clock};
 
 pub use builder::{HttpBuilder, InvalidHttp};
 use request::check_name;
@@ -80,46 +82,10 @@ impl Http {
                 let left = limit.saturating_sub(clock::now().since(began));
                 answer::judge(answer, &self.statuses, left).await
             }
-            Ok(Err(error)) => self.broken(&error),
-            Err(_) => self.late(limit, connection.connection_metadata().is_some()),
+            Ok(Err(error)) => failure::broken(&self.origin, &error),
+            Err(_) => failure::late(&self.origin, limit, connection.connection_metadata().is_some()),
         }
     }
-
-    /// What an exchange without an answer means. Only where nothing can have been sent is it certain that nothing arrived.
-    fn broken(&self, error: &legacy::Error) -> Outcome {
-        let origin = &self.origin;
-        let cause = printable(&cause::root(error));
-        // hyper hands back what it never began to write.
-        let unsent = cause::chain(error)
-            .filter_map(|cause| cause.downcast_ref::<hyper::Error>())
-            .any(hyper::Error::is_canceled);
-        if error.is_connect() {
-            return transient(format!("cannot connect to {origin}: {cause}"));
-        }
-        if unsent || error.connect_info().is_none() {
-            return transient(format!(
-                "the connection to {origin} broke before the send: {cause}"
-            ));
-        }
-        Outcome::Ambiguous {
-            reason: format!("the connection to {origin} broke before an answer came: {cause}"),
-        }
-    }
-
-    fn late(&self, limit: Duration, connected: bool) -> Outcome {
-        let (origin, limit) = (&self.origin, duration::display(limit));
-        if !connected {
-            return transient(format!("no connection to {origin} within {limit}"));
-        }
-        Outcome::Ambiguous {
-            reason: format!("no answer from {origin} within {limit}"),
-        }
-    }
-}
-
-fn transient(reason: String) -> Outcome {
-    let class = Class::Transient;
-    Outcome::Retry { class, reason }
 }
 
 impl Destination for Http {

@@ -1,0 +1,125 @@
+//! What an exchange without an answer means.
+
+use std::time::Duration;
+
+use hyper_util::client::legacy;
+use redeliver::{Class, address::printable, cause, duration};
+use rustls::{AlertDescription as Alert, CertificateError, Error as Tls};
+
+use super::{Outcome, stream::Beginning};
+
+/// Only where nothing can have been sent is it certain that nothing arrived.
+pub(super) fn broken(origin: &str, error: &legacy::Error) -> Outcome {
+    let tls = cause::chain(error).find_map(|cause| cause.downcast_ref::<Tls>());
+    let why = tls
+        .and_then(encryption)
+        .unwrap_or_else(|| printable(&cause::root(error)));
+    if error.is_connect() {
+        return transient(format!("cannot connect to {origin}: {why}"));
+    }
+    if tls.is_some_and(refuses_us) {
+        return transient(format!("{origin} ended the handshake: {why}"));
+    }
+    let beginning = error.connect_info().and_then(Beginning::of).unwrap_or_default();
+    match stranger(origin, beginning.bytes()) {
+        Some(Stranger::Encrypted) => {
+            return transient(format!(
+                "{origin} speaks TLS and was spoken to without: its url must begin with https://"
+            ));
+        }
+        Some(Stranger::Other) => {
+            let said = printable(&String::from_utf8_lossy(beginning.bytes()));
+            let reason = format!("what is at {origin} is no HTTP server: it says {said:?}");
+            return Outcome::Ambiguous { reason };
+        }
+        None => {}
+    }
+    let hyper = || cause::chain(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
+    // hyper hands back what it never began to write.
+    if hyper().any(hyper::Error::is_canceled) || error.connect_info().is_none() {
+        return transient(format!("the connection to {origin} broke before the send: {why}"));
+    }
+    let reason = match hyper().any(hyper::Error::is_parse) {
+        true => format!("what {origin} answers is no HTTP: {why}"),
+        false => format!("the connection to {origin} broke before an answer came: {why}"),
+    };
+    Outcome::Ambiguous { reason }
+}
+
+/// The same of one that came to its limit.
+pub(super) fn late(origin: &str, limit: Duration, connected: bool) -> Outcome {
+    let limit = duration::display(limit);
+    if !connected {
+        return transient(format!("no connection to {origin} within {limit}"));
+    }
+    Outcome::Ambiguous {
+        reason: format!("no answer from {origin} within {limit}"),
+    }
+}
+
+fn transient(reason: String) -> Outcome {
+    let class = Class::Transient;
+    Outcome::Retry { class, reason }
+}
+
+/// What somebody who runs a relay can do about a failure of TLS.
+fn encryption(error: &Tls) -> Option<String> {
+    Some(match error {
+        Tls::InvalidMessage(_) => {
+            "what is there does not speak TLS; if it speaks plain HTTP, its url begins with http://"
+                .to_owned()
+        }
+        Tls::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "its certificate is not from an authority that is trusted; if it is yours, name it with ca"
+                .to_owned()
+        }
+        Tls::InvalidCertificate(problem) => format!(
+            "its certificate is not accepted: {}",
+            printable(&problem.to_string())
+        ),
+        error if refuses_us(error) => {
+            let told = printable(&error.to_string());
+            format!("it wants a certificate of the client, or another one than client_certificate ({told})")
+        }
+        _ => return None,
+    })
+}
+
+/// Whether the other side ended the handshake because of who we are. In TLS 1.3 we learn it only after we began to send, and what we
+/// sent was thrown away.
+const fn refuses_us(error: &Tls) -> bool {
+    matches!(
+        error,
+        Tls::AlertReceived(
+            Alert::CertificateRequired
+                | Alert::NoCertificate
+                | Alert::BadCertificate
+                | Alert::UnsupportedCertificate
+                | Alert::CertificateRevoked
+                | Alert::CertificateExpired
+                | Alert::CertificateUnknown
+                | Alert::UnknownCA
+                | Alert::AccessDenied
+        )
+    )
+}
+
+enum Stranger {
+    Encrypted,
+    Other,
+}
+
+/// Who it is that began like this, if it is no HTTP server.
+fn stranger(origin: &str, beginning: &[u8]) -> Option<Stranger> {
+    let known = beginning.len().min(b"HTTP/".len());
+    if origin.starts_with("https:") || beginning[..known] == b"HTTP/"[..known] {
+        return None;
+    }
+    match beginning {
+        // An alert or a handshake, of any version of TLS.
+        [0x15 | 0x16, 0x03, ..] => Some(Stranger::Encrypted),
+        // The frame SETTINGS, with which a server begins HTTP/2.
+        [_, _, _, 0x04, 0x00, ..] => None,
+        _ => Some(Stranger::Other),
+    }
+}
