@@ -73,8 +73,27 @@ fn what_the_example_comments_out_is_valid_too() {
     let directory = tempdir("commented");
     fs::write(directory.join("billing.schema.json"), r#"{"type":"object"}"#).unwrap();
     let certificate = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
-    fs::write(directory.join("company-ca.pem"), pem(certificate.cert.der())).unwrap();
-    let settings = ["# schema", "# ca", "# retry_statuses", "# never_retry_statuses"];
+    fs::write(
+        directory.join("company-ca.pem"),
+        pem("CERTIFICATE", certificate.cert.der()),
+    )
+    .unwrap();
+    fs::write(
+        directory.join("relay.pem"),
+        pem("CERTIFICATE", certificate.cert.der()),
+    )
+    .unwrap();
+    let key = pem("PRIVATE KEY", &certificate.signing_key.serialize_der());
+    let settings = [
+        "# schema",
+        "# ca",
+        "# client_certificate",
+        "# client_key",
+        "# proxy",
+        "# http2",
+        "# retry_statuses",
+        "# never_retry_statuses",
+    ];
     let text: String = Config::example()
         .lines()
         .map(
@@ -84,17 +103,18 @@ fn what_the_example_comments_out_is_valid_too() {
             },
         )
         .collect();
-    let config = Config::parse(&text, &directory.join("redeliver.toml"), &|_| None).unwrap();
+    let variables = |name: &str| (name == "RELAY_KEY").then(|| key.clone());
+    let config = Config::parse(&text, &directory.join("redeliver.toml"), &variables).unwrap();
     assert_eq!(config.names.schema(), Some("messaging"));
     let billing = config.destinations.get("billing").unwrap();
     assert!(matches!(billing.expects, Expects::Schema(_)));
     fs::remove_dir_all(directory).unwrap();
 }
 
-fn pem(certificate: &[u8]) -> String {
+fn pem(kind: &str, content: &[u8]) -> String {
     use base64::{Engine as _, engine::general_purpose::STANDARD};
-    let text = STANDARD.encode(certificate);
-    format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+    let text = STANDARD.encode(content);
+    format!("-----BEGIN {kind}-----\n{text}\n-----END {kind}-----\n")
 }
 
 /// A directory of this test's own.

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+#[cfg(feature = "http")]
+use super::network;
 use super::{
     error::ConfigError,
     policy,
@@ -27,15 +29,12 @@ const COMMON: &[&str] = &[
 ];
 
 /// What only one over HTTP may say too.
-const HTTP: &[&str] = &[
-    "url",
-    "headers",
-    "connect_timeout",
-    "ca",
-    "allow_private",
-    "retry_statuses",
-    "never_retry_statuses",
-];
+const HTTP: &[&str] = &["url", "headers", "retry_statuses", "never_retry_statuses"];
+
+#[cfg(feature = "http")]
+const NETWORK: &[&str] = network::FIELDS;
+#[cfg(not(feature = "http"))]
+const NETWORK: &[&str] = &[];
 
 const KINDS: &[&str] = &["http", "log"];
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -60,8 +59,7 @@ pub(super) fn routes(field: Option<Field<'_, '_>>, relay: &RelaySettings) -> Res
 }
 
 fn route(section: &Section<'_, '_>, relay: &RelaySettings) -> Result<Route, ConfigError> {
-    let all: Vec<&str> = COMMON.iter().chain(HTTP).copied().collect();
-    section.only(&all)?;
+    section.only(&[COMMON, HTTP, NETWORK].concat())?;
     let kind = section.require("type", "one of http, log")?.word(KINDS)?;
     let (destination, expects): (Arc<dyn Destination>, _) = match kind {
         "http" => (http(section)?, Expects::Json),
@@ -152,15 +150,7 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
     for (name, field) in headers.iter().flat_map(Section::fields) {
         builder = builder.header(name, field.secret()?);
     }
-    if let Some(field) = section.get("connect_timeout") {
-        builder = builder.connect_timeout(field.duration(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT)?);
-    }
-    if let Some(field) = section.get("ca") {
-        builder = builder.certificate_authority(field.contents()?);
-    }
-    if let Some(field) = section.get("allow_private") {
-        builder = builder.allow_private(field.flag()?);
-    }
+    builder = network::read(section, builder)?;
     let http = builder.statuses(statuses(section)?).build().map_err(|error| {
         // The error names the setting that it is about.
         match section.get(error.field) {

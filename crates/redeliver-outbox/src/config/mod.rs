@@ -3,6 +3,8 @@
 mod destinations;
 mod error;
 mod nearest;
+#[cfg(feature = "http")]
+mod network;
 mod policy;
 mod section;
 mod settings;

@@ -1,6 +1,6 @@
 //! What a field may hold.
 
-use std::{fmt, ops::RangeInclusive, time::Duration};
+use std::{fmt, ops::RangeInclusive, path::Path, time::Duration};
 
 use redeliver::duration;
 use toml::de::DeValue;
@@ -139,11 +139,29 @@ impl<'s, 't> Field<'s, 't> {
         })
     }
 
+    /// PEM as it stands here, or in the file that is named here. It may be a secret, and so may what was taken for the name of a file.
+    #[cfg(feature = "http")]
+    pub(super) fn pem(&self) -> Result<Vec<u8>, ConfigError> {
+        let text = self.secret()?;
+        if text.contains("-----BEGIN ") {
+            return Ok(text.into_bytes());
+        }
+        std::fs::read(self.beside().join(text)).map_err(|error| {
+            self.refuse(format!(
+                "is no PEM and names no file beside this one that can be read: {error}"
+            ))
+        })
+    }
+
+    #[cfg(any(feature = "http", feature = "schema"))]
+    fn beside(&self) -> &'t Path {
+        self.source.file.parent().unwrap_or(self.source.file)
+    }
+
     /// What is in the file that is named here, which is looked for beside this one.
     #[cfg(any(feature = "http", feature = "schema"))]
     pub(super) fn contents(&self) -> Result<Vec<u8>, ConfigError> {
-        let beside = self.source.file.parent().unwrap_or(self.source.file);
-        let path = beside.join(self.text()?);
+        let path = self.beside().join(self.text()?);
         std::fs::read(&path)
             .map_err(|error| self.refuse(format!("{} cannot be read: {error}", path.display())))
     }

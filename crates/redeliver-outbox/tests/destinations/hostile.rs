@@ -231,7 +231,7 @@ async fn encrypted_answers_have_the_same_limits() {
 }
 
 /// A server that says something before it is asked, and listens from then on.
-fn greeting(words: &'static [u8]) -> u16 {
+pub(crate) fn greeting(words: &'static [u8]) -> u16 {
     let (listener, port) = listen();
     tokio::spawn(async move {
         while let Ok((mut socket, _)) = listener.accept().await {

@@ -15,6 +15,7 @@ mod hostile;
 mod http;
 mod https;
 mod log;
+mod proxy;
 mod server;
 mod suite;
 

@@ -1,43 +1,29 @@
-use std::{fmt, time::Duration};
+use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use redeliver::{address::shown, classify::StatusTable};
-use rustls::{
-    RootCertStore,
-    pki_types::{CertificateDer, pem::PemObject as _},
-};
 
-use super::{
-    Http, check_name, connect,
-    dial::{self, Dialer, Lookup},
-    guard::Guard,
-};
-
-/// How long a connection may take, unless the configuration says otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+use super::{Http, check_name, network::Network};
 
 /// An HTTP destination that is still to be built. Made by [`Http::to`].
 pub struct HttpBuilder {
     url: String,
     headers: Vec<(String, String)>,
     statuses: StatusTable,
-    connect_timeout: Duration,
-    authorities: Vec<Vec<u8>>,
-    guard: Guard,
-    lookup: Option<Lookup>,
+    pub(super) network: Network,
 }
 
 /// Why there can be no such HTTP destination. No header's value and no password is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct InvalidHttp {
-    /// Which of its settings is wrong: `url`, `headers`, `ca`.
+    /// Which of its settings is wrong: `url`, `headers`, `ca`, `client_certificate`, `client_key`, `proxy`, `http2`.
     pub field: &'static str,
     /// What is wrong with it, and what is allowed.
     pub rule: String,
 }
 
-fn invalid(field: &'static str, rule: impl Into<String>) -> InvalidHttp {
+pub(super) fn invalid(field: &'static str, rule: impl Into<String>) -> InvalidHttp {
     let rule = rule.into();
     InvalidHttp { field, rule }
 }
@@ -48,10 +34,7 @@ impl HttpBuilder {
             url,
             headers: Vec::new(),
             statuses: StatusTable::DEFAULT,
-            connect_timeout: CONNECT_TIMEOUT,
-            authorities: Vec::new(),
-            guard: Guard::ON,
-            lookup: None,
+            network: Network::new(),
         }
     }
 
@@ -69,52 +52,15 @@ impl HttpBuilder {
         self
     }
 
-    /// How long a connection may take, TLS included; 10 seconds if nothing is said.
-    #[must_use]
-    pub const fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
-
-    /// One more certificate authority to trust, as PEM.
-    #[must_use]
-    pub fn certificate_authority(mut self, pem: impl Into<Vec<u8>>) -> Self {
-        self.authorities.push(pem.into());
-        self
-    }
-
-    /// Whether it may be in a private network or on this machine; if nothing is said, it may not.
-    ///
-    /// A URL that comes from a customer could otherwise make the relay talk to what only the relay can reach. The address is checked each
-    /// time a connection is made, whatever the name was when it was configured.
-    #[must_use]
-    pub const fn allow_private(mut self, allow: bool) -> Self {
-        self.guard = if allow { Guard::OFF } else { Guard::ON };
-        self
-    }
-
-    /// Names by another way, and another opinion on what is private.
-    #[cfg(test)]
-    pub(super) fn found_by(mut self, lookup: Lookup, guard: Guard) -> Self {
-        self.lookup = Some(lookup);
-        self.guard = guard;
-        self
-    }
-
     /// The destination.
     ///
     /// # Errors
-    /// A URL that cannot be called or that is private and may not be, a header that cannot be sent, an authority that is no certificate.
+    /// A URL that cannot be called or that is private and may not be, a header that cannot be sent, a certificate, key or proxy
+    /// that is none.
     pub fn build(self) -> Result<Http, InvalidHttp> {
         let (url, origin) = target(&self.url)?;
-        self.guard
-            .host(url.host().unwrap_or_default())
-            .map_err(|problem| invalid("url", format!("{:?} {problem}", without_path(&self.url))))?;
-        let dialer = Dialer::new(self.lookup.unwrap_or_else(dial::system), self.guard);
-        let client = connect::client(trusted(&self.authorities)?, self.connect_timeout, dialer)
-            .map_err(|error| invalid("ca", format!("TLS cannot be set up: {error}")))?;
         Ok(Http {
-            client,
+            connections: self.network.to(&url)?,
             url,
             origin,
             fixed: fixed(self.headers)?,
@@ -166,7 +112,7 @@ fn target(text: &str) -> Result<(Uri, String), InvalidHttp> {
 }
 
 /// As much of a URL as may be shown. With many services the path is the secret.
-fn without_path(text: &str) -> String {
+pub(super) fn without_path(text: &str) -> String {
     let shown = shown(text);
     let host = shown.find("://").map_or(0, |scheme| scheme + "://".len());
     match shown[host..].find('/') {
@@ -196,26 +142,6 @@ fn fixed(headers: Vec<(String, String)>) -> Result<HeaderMap, InvalidHttp> {
         fixed.insert(known, value);
     }
     Ok(fixed)
-}
-
-fn trusted(authorities: &[Vec<u8>]) -> Result<RootCertStore, InvalidHttp> {
-    let mut roots = RootCertStore::empty();
-    for pem in authorities {
-        let before = roots.len();
-        for certificate in CertificateDer::pem_slice_iter(pem) {
-            let certificate = certificate.map_err(|error| invalid("ca", format!("is no PEM: {error}")))?;
-            roots.add(certificate).map_err(|error| {
-                invalid("ca", format!("holds a certificate that cannot be used: {error}"))
-            })?;
-        }
-        if roots.len() == before {
-            return Err(invalid(
-                "ca",
-                "holds no certificate; it is PEM, and begins with -----BEGIN CERTIFICATE-----",
-            ));
-        }
-    }
-    Ok(roots)
 }
 
 #[cfg(test)]
@@ -296,18 +222,6 @@ mod tests {
                 .build()
                 .unwrap_err();
             assert_eq!(error.field, "headers", "{error}");
-        }
-    }
-
-    #[test]
-    fn an_authority_is_a_certificate() {
-        for pem in [
-            "",
-            "certificate",
-            "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-        ] {
-            let built = Http::to("https://example.com").certificate_authority(pem).build();
-            assert_eq!(built.unwrap_err().field, "ca", "{pem}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -15,7 +14,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 use redeliver::duration;
-use rustls::{ClientConfig, RootCertStore, crypto::ring};
+use rustls::ClientConfig;
 use tower_service::Service;
 
 use super::{dial::Dialer, request::Body};
@@ -31,34 +30,31 @@ const READ_AHEAD: u16 = 32 << 10;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A client that trusts the usual authorities and `extra`, and waits no longer than `limit` for a connection.
+/// A client that waits no longer than `limit` for a connection. Which HTTP it speaks is the server's choice where `http2` says nothing.
 pub(super) fn client(
-    extra: RootCertStore,
+    tls: ClientConfig,
+    http2: Option<bool>,
     limit: Duration,
     dialer: Dialer,
-) -> Result<legacy::Client<Connector, Body>, rustls::Error> {
-    let mut roots = extra;
-    roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    let https = HttpsConnectorBuilder::new()
-        .with_tls_config(tls)
-        .https_or_http()
-        .enable_all_versions()
-        .wrap_connector(dialer);
-    Ok(legacy::Client::builder(TokioExecutor::new())
+) -> legacy::Client<Connector, Body> {
+    let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+    let https = match http2 {
+        None => https.enable_all_versions().wrap_connector(dialer),
+        Some(true) => https.enable_http2().wrap_connector(dialer),
+        Some(false) => https.enable_http1().wrap_connector(dialer),
+    };
+    legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(MOST_IDLE)
+        .http2_only(http2 == Some(true))
         .http1_max_buf_size(usize::from(READ_AHEAD))
         .http2_initial_stream_window_size(u32::from(READ_AHEAD))
         .http2_initial_connection_window_size(8 * u32::from(READ_AHEAD))
-        .build(Connector { https, limit }))
+        .build(Connector { https, limit })
 }
 
-/// The whole of connecting within a limit: name, TCP and TLS.
+/// The whole of connecting within a limit: name, TCP, proxy and TLS.
 #[derive(Clone)]
 pub(super) struct Connector {
     https: HttpsConnector<Dialer>,

@@ -14,9 +14,10 @@ use hyper_util::{
     client::legacy::connect::{HttpConnector, dns::Name},
     rt::TokioIo,
 };
+use redeliver::cause;
 use tower_service::Service;
 
-use super::{connect::BoxError, guard::Guard, stream::Stream};
+use super::{connect::BoxError, guard::Guard, proxy::Proxy, stream::Stream};
 
 /// How much of an answer may wait in the system's memory, in bytes. Answers are short, and connections may be many.
 const WAITING: usize = 64 << 10;
@@ -39,15 +40,21 @@ pub(super) fn system() -> Lookup {
 pub(super) struct Dialer {
     tcp: HttpConnector<Checked>,
     guard: Guard,
+    proxy: Option<Proxy>,
 }
 
 impl Dialer {
-    pub(super) fn new(lookup: Lookup, guard: Guard) -> Self {
-        let mut tcp = HttpConnector::new_with_resolver(Checked { lookup, guard });
+    pub(super) fn new(lookup: Lookup, guard: Guard, proxy: Option<Proxy>) -> Self {
+        // The proxy is where whoever configures the relay says that it is.
+        let checks = if proxy.is_some() { Guard::OFF } else { guard };
+        let mut tcp = HttpConnector::new_with_resolver(Checked {
+            lookup,
+            guard: checks,
+        });
         tcp.set_nodelay(true);
         tcp.set_recv_buffer_size(Some(WAITING));
         tcp.enforce_http(false);
-        Self { tcp, guard }
+        Self { tcp, guard, proxy }
     }
 }
 
@@ -69,6 +76,10 @@ impl Service<Uri> for Dialer {
         if let Err(problem) = guard.host(uri.host().unwrap_or_default()) {
             return Box::pin(std::future::ready(Err(refuse(format!("it {problem}")))));
         }
+        if let Some(proxy) = self.proxy.clone() {
+            let connecting = self.tcp.call(proxy.address.clone());
+            return Box::pin(async move { Ok(TokioIo::new(through(&proxy, connecting, &uri).await?)) });
+        }
         let connecting = self.tcp.call(uri);
         Box::pin(async move {
             let tcp = connecting.await?.into_inner();
@@ -79,6 +90,26 @@ impl Service<Uri> for Dialer {
             Ok(TokioIo::new(Stream::new(tcp)))
         })
     }
+}
+
+type Connecting = <HttpConnector<Checked> as Service<Uri>>::Future;
+
+async fn through(proxy: &Proxy, connecting: Connecting, uri: &Uri) -> Result<Stream, BoxError> {
+    let tcp = connecting.await.map_err(|error| {
+        let problem = cause::root(&error);
+        io::Error::other(format!("{proxy} cannot be reached: {problem}"))
+    })?;
+    let mut stream = Stream::new(tcp.into_inner());
+    if uri.scheme_str() == Some("http") {
+        return Ok(stream.read_by_a_proxy());
+    }
+    let host = format!(
+        "{}:{}",
+        uri.host().unwrap_or_default(),
+        uri.port_u16().unwrap_or(443)
+    );
+    proxy.open(&mut stream, &host).await.map_err(io::Error::other)?;
+    Ok(stream)
 }
 
 /// Addresses that were all checked. One that is refused is enough: whoever mixes them means the refused one.
@@ -263,7 +294,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_literal_is_checked_again_when_a_connection_is_made() {
-        let mut dialer = Dialer::new(system(), Guard::ON);
+        let mut dialer = Dialer::new(system(), Guard::ON, None);
         for host in ["127.0.0.1", "[::1]", "0x7f.1", "localhost"] {
             let uri = format!("http://{host}:1/").parse().unwrap();
             let error = dialer.call(uri).await.unwrap_err().to_string();

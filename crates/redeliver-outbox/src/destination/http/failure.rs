@@ -9,19 +9,19 @@ use rustls::{AlertDescription as Alert, CertificateError, Error as Tls};
 use super::{Outcome, stream::Beginning};
 
 /// Only where nothing can have been sent is it certain that nothing arrived.
-pub(super) fn broken(origin: &str, error: &legacy::Error) -> Outcome {
+pub(super) fn broken(origin: &str, http2: bool, error: &legacy::Error) -> Outcome {
+    let root = cause::root(error);
+    let refusal = refusal(&root);
     let tls = cause::chain(error).find_map(|cause| cause.downcast_ref::<Tls>());
-    let why = tls
-        .and_then(encryption)
-        .unwrap_or_else(|| printable(&cause::root(error)));
-    if error.is_connect() {
+    let why = refusal
+        .clone()
+        .or_else(|| tls.and_then(encryption))
+        .unwrap_or_else(|| printable(&root));
+    if error.is_connect() || refusal.is_some() {
         return transient(format!("cannot connect to {origin}: {why}"));
     }
-    if tls.is_some_and(refuses_us) {
-        return transient(format!("{origin} ended the handshake: {why}"));
-    }
     let beginning = error.connect_info().and_then(Beginning::of).unwrap_or_default();
-    match stranger(origin, beginning.bytes()) {
+    match stranger(origin, http2, beginning.bytes()) {
         Some(Stranger::Encrypted) => {
             return transient(format!(
                 "{origin} speaks TLS and was spoken to without: its url must begin with https://"
@@ -31,6 +31,9 @@ pub(super) fn broken(origin: &str, error: &legacy::Error) -> Outcome {
             let said = printable(&String::from_utf8_lossy(beginning.bytes()));
             let reason = format!("what is at {origin} is no HTTP server: it says {said:?}");
             return Outcome::Ambiguous { reason };
+        }
+        Some(Stranger::Older) => {
+            return transient(format!("{origin} speaks no HTTP/2: leave http2 out"));
         }
         None => {}
     }
@@ -57,6 +60,11 @@ pub(super) fn late(origin: &str, limit: Duration, connected: bool) -> Outcome {
     }
 }
 
+/// The same of one that did not get past the proxy.
+pub(super) fn on_the_way(origin: &str, problem: &str) -> Outcome {
+    transient(format!("cannot connect to {origin}: {problem}"))
+}
+
 fn transient(reason: String) -> Outcome {
     let class = Class::Transient;
     Outcome::Retry { class, reason }
@@ -77,43 +85,54 @@ fn encryption(error: &Tls) -> Option<String> {
             "its certificate is not accepted: {}",
             printable(&problem.to_string())
         ),
-        error if refuses_us(error) => {
-            let told = printable(&error.to_string());
-            format!("it wants a certificate of the client, or another one than client_certificate ({told})")
+        Tls::AlertReceived(Alert::NoApplicationProtocol) => {
+            "it does not speak the version of HTTP that http2 asks for".to_owned()
         }
         _ => return None,
     })
 }
 
-/// Whether the other side ended the handshake because of who we are. In TLS 1.3 we learn it only after we began to send, and what we
-/// sent was thrown away.
-const fn refuses_us(error: &Tls) -> bool {
-    matches!(
-        error,
-        Tls::AlertReceived(
-            Alert::CertificateRequired
-                | Alert::NoCertificate
-                | Alert::BadCertificate
-                | Alert::UnsupportedCertificate
-                | Alert::CertificateRevoked
-                | Alert::CertificateExpired
-                | Alert::CertificateUnknown
-                | Alert::UnknownCA
-                | Alert::AccessDenied
-        )
-    )
+/// How the other side ends a handshake because of who we are. In TLS 1.3 we learn it only after we began to send, and what we sent was
+/// thrown away.
+const REFUSALS: [Alert; 10] = [
+    Alert::CertificateRequired,
+    Alert::NoCertificate,
+    Alert::BadCertificate,
+    Alert::UnsupportedCertificate,
+    Alert::CertificateRevoked,
+    Alert::CertificateExpired,
+    Alert::CertificateUnknown,
+    Alert::UnknownCA,
+    Alert::AccessDenied,
+    Alert::DecryptError,
+];
+
+/// What somebody can do about such an end. It is known by its text, since HTTP/2 hands on nothing else of an error.
+fn refusal(root: &str) -> Option<String> {
+    let mut texts = REFUSALS
+        .iter()
+        .map(|alert| Tls::AlertReceived(*alert).to_string());
+    let told = texts.find(|text| root.contains(text))?;
+    Some(format!(
+        "it wants a certificate of the client, or another one than client_certificate ({told})"
+    ))
 }
 
 enum Stranger {
     Encrypted,
+    /// HTTP, but not the version that was spoken to it.
+    Older,
     Other,
 }
 
 /// Who it is that began like this, if it is no HTTP server.
-fn stranger(origin: &str, beginning: &[u8]) -> Option<Stranger> {
-    let known = beginning.len().min(b"HTTP/".len());
-    if origin.starts_with("https:") || beginning[..known] == b"HTTP/"[..known] {
+fn stranger(origin: &str, http2: bool, beginning: &[u8]) -> Option<Stranger> {
+    if origin.starts_with("https:") {
         return None;
+    }
+    let known = beginning.len().min(b"HTTP/1".len());
+    if beginning[..known] == b"HTTP/1"[..known] {
+        return (http2 && known > 0).then_some(Stranger::Older);
     }
     match beginning {
         // An alert or a handshake, of any version of TLS.

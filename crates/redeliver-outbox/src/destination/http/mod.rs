@@ -7,18 +7,22 @@ mod dial;
 mod failure;
 mod guard;
 mod host;
+mod network;
+mod proxy;
 mod request;
 mod stream;
+mod tls;
 
 use std::fmt;
 
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
-use http::{HeaderMap, Uri};
-use hyper_util::client::legacy::{self, connect::capture_connection};
+use http::{HeaderMap, StatusCode, Uri, header::PROXY_AUTHORIZATION};
+use hyper_util::client::legacy::connect::capture_connection;
 use redeliver::{classify::StatusTable, clock};
 
 pub use builder::{HttpBuilder, InvalidHttp};
+use network::Connections;
 use request::check_name;
 
 use super::{Delivery, Destination, Outcome};
@@ -51,7 +55,7 @@ use crate::DeadReason;
 /// # Ok::<(), redeliver_outbox::destination::InvalidHttp>(())
 /// ```
 pub struct Http {
-    client: legacy::Client<connect::Connector, request::Body>,
+    connections: Connections,
     url: Uri,
     /// Scheme, host and port. The path stays out of errors and logs: with many services it is the secret.
     origin: String,
@@ -74,15 +78,24 @@ impl Http {
                 return Outcome::Reject { kind, reason };
             }
         };
+        let proxy = self.connections.reader.as_ref();
+        if let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.clone()) {
+            request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
+        }
         let connection = capture_connection(&mut request);
         let began = clock::now();
         let limit = delivery.timeout;
-        match tokio::time::timeout(limit, self.client.request(request)).await {
+        match tokio::time::timeout(limit, self.connections.client.request(request)).await {
             Ok(Ok(answer)) => {
+                if let Some(proxy) =
+                    proxy.filter(|_| answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED)
+                {
+                    return failure::on_the_way(&self.origin, &proxy.wants_a_password());
+                }
                 let left = limit.saturating_sub(clock::now().since(began));
                 answer::judge(answer, &self.statuses, left).await
             }
-            Ok(Err(error)) => failure::broken(&self.origin, &error),
+            Ok(Err(error)) => failure::broken(&self.origin, self.connections.http2, &error),
             Err(_) => failure::late(&self.origin, limit, connection.connection_metadata().is_some()),
         }
     }

@@ -37,18 +37,29 @@ impl Beginning {
 pub(super) struct Stream {
     tcp: TcpStream,
     beginning: Beginning,
+    read_by_a_proxy: bool,
 }
 
 impl Stream {
     pub(super) fn new(tcp: TcpStream) -> Self {
-        let beginning = Beginning::default();
-        Self { tcp, beginning }
+        Self {
+            tcp,
+            beginning: Beginning::default(),
+            read_by_a_proxy: false,
+        }
+    }
+
+    /// What is said on it is read by a proxy, which needs the whole URL of each request.
+    pub(super) const fn read_by_a_proxy(mut self) -> Self {
+        self.read_by_a_proxy = true;
+        self
     }
 }
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {
-        self.tcp.connected().extra(self.beginning.clone())
+        let connected = self.tcp.connected().proxy(self.read_by_a_proxy);
+        connected.extra(self.beginning.clone())
     }
 }
 
