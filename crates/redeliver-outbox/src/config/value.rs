@@ -1,6 +1,6 @@
 //! What a field may hold.
 
-use std::{fmt, ops::RangeInclusive, path::Path, time::Duration};
+use std::{fmt, ops::RangeInclusive, time::Duration};
 
 use redeliver::duration;
 use toml::de::DeValue;
@@ -154,7 +154,7 @@ impl<'s, 't> Field<'s, 't> {
     }
 
     #[cfg(any(feature = "http", feature = "schema"))]
-    fn beside(&self) -> &'t Path {
+    fn beside(&self) -> &'t std::path::Path {
         self.source.file.parent().unwrap_or(self.source.file)
     }
 

@@ -1,29 +1,19 @@
-use std::{
-    net::Ipv4Addr,
-    pin::Pin,
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::{net::Ipv4Addr, time::Duration};
 
 use futures_util::FutureExt as _;
-use http_body_util::BodyExt as _;
-use hyper::{
-    Response, Version,
-    body::{Bytes, Frame},
-};
+use hyper::Version;
 use redeliver::{Class, classify::StatusTable, http_date};
 use redeliver_outbox::{
     DeadReason, Message,
     destination::{Delivery, Destination as _, Http, Outcome},
 };
-use tokio::{net::TcpListener, sync::mpsc::unbounded_channel};
+use tokio::net::TcpListener;
 
 use crate::{
     deliver,
     endpoint::Endpoint,
-    handler::Dropped,
     message,
-    server::{Body, Server, answer, cutting},
+    server::{Server, answer, cutting},
     soon,
     suite::{self, Bench as _, Mood},
 };
@@ -328,44 +318,6 @@ async fn a_handshake_that_never_ends_is_no_connection() {
             &format!("no connection to {origin} within 50ms")
         )
     );
-}
-
-/// A body without an end, which tells when nobody wants more of it.
-struct Endless(#[expect(dead_code, reason = "its drop is what counts")] Dropped);
-
-impl hyper::body::Body for Endless {
-    type Data = Bytes;
-    type Error = std::convert::Infallible;
-
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b'z'; 1024])))))
-    }
-}
-
-#[tokio::test]
-async fn a_body_without_an_end_is_read_for_a_little_and_dropped() {
-    for status in [200, 500] {
-        let (dropped, mut given_up) = unbounded_channel();
-        let server = Server::start(move |_| {
-            let body: Body = Endless(Dropped(dropped.clone())).boxed_unsync();
-            let response = Response::builder().status(status).body(body).unwrap();
-            std::future::ready(response).boxed()
-        })
-        .await;
-        let http = Http::to(server.url()).allow_private(true).build().unwrap();
-        match deliver(&http, &message("{}"), 1).await {
-            Outcome::Delivered => assert_eq!(status, 200),
-            Outcome::Retry { reason, .. } => {
-                let shown = "z".repeat(200);
-                assert_eq!(reason, format!("500 Internal Server Error: {shown}…"));
-            }
-            other => panic!("{other:?}"),
-        }
-        soon(given_up.recv()).await.unwrap();
-    }
 }
 
 #[tokio::test]
