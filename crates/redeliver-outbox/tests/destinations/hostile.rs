@@ -169,6 +169,21 @@ async fn an_answer_that_comes_drop_by_drop_ends_at_the_deadline() {
     }
 }
 
+#[tokio::test]
+async fn a_page_that_shows_the_request_does_not_show_its_secrets() {
+    let server = Server::start(|seen| {
+        let page = format!("you said {:?}, \u{202e}\u{1b}[31m", seen.header("authorization"));
+        std::future::ready(answer(500, &[], page)).boxed()
+    })
+    .await;
+    let http = at("http", server.port).header("authorization", "Bearer hunter2hunter2");
+    let outcome = deliver(&http.build().unwrap(), &message("{}"), 1).await;
+    assert_eq!(
+        shown(&outcome),
+        "500 Internal Server Error: you said Some(\"Bearer …\"), \u{fffd}\u{fffd}[31m"
+    );
+}
+
 /// A body without an end, which counts what was taken of it.
 struct Endless(Arc<AtomicUsize>);
 

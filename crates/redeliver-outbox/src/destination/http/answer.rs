@@ -25,8 +25,14 @@ const LONGEST_FAILURE: Duration = Duration::from_secs(1);
 /// The body of a success tells nothing. It is read so that its connection can be used again, which is not worth a longer wait.
 const LONGEST_SUCCESS: Duration = Duration::from_millis(100);
 
-/// The outcome behind an answer. Its body may take what is `left` of the attempt's time, at most.
-pub(super) async fn judge(answer: Response<Incoming>, statuses: &StatusTable, left: Duration) -> Outcome {
+/// The outcome behind an answer. Its body may take what is `left` of the attempt's time, at most. What was `sent` with the request and is
+/// secret is not shown, although many a page of an error shows it.
+pub(super) async fn judge(
+    answer: Response<Incoming>,
+    statuses: &StatusTable,
+    sent: &HeaderMap,
+    left: Duration,
+) -> Outcome {
     let (head, body) = answer.into_parts();
     let status = head.status;
     if status.is_success() {
@@ -34,7 +40,7 @@ pub(super) async fn judge(answer: Response<Incoming>, statuses: &StatusTable, le
         return Outcome::Delivered;
     }
     let body = start_of(body, LONGEST_FAILURE.min(left)).await;
-    let reason = reason(status, &head.headers, &body);
+    let reason = reason(status, &head.headers, &without_secrets(&body, sent));
     match statuses.class(status.as_u16(), asked_wait(&head.headers)) {
         Class::Permanent => Outcome::Reject {
             kind: match status {
@@ -68,7 +74,7 @@ async fn start_of(mut body: impl Body<Data = Bytes> + Unpin, wait: Duration) -> 
     start
 }
 
-fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
+fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
     let mut reason = status.as_u16().to_string();
     if let Some(words) = status.canonical_reason() {
         let _ = write!(reason, " {words}");
@@ -93,11 +99,27 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8]) -> String {
         let _ = write!(reason, " (its body is packed as {packed} and is not read)");
         return reason;
     }
-    let body = printable(&String::from_utf8_lossy(body));
+    let body = printable(body);
     if !body.is_empty() {
         let _ = write!(reason, ": {body}");
     }
     reason
+}
+
+/// A secret is longer than this, in bytes: shorter words are found in any text.
+const SHORTEST_SECRET: usize = 8;
+
+fn without_secrets(body: &[u8], sent: &HeaderMap) -> String {
+    let mut text = String::from_utf8_lossy(body).into_owned();
+    let values = sent.values().filter(|value| value.is_sensitive());
+    // Of `Bearer abc`, what is shown may be `abc` alone.
+    let words = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(str::split_whitespace);
+    for secret in words.filter(|word| word.len() >= SHORTEST_SECRET) {
+        text = text.replace(secret, "…");
+    }
+    text
 }
 
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {

@@ -84,6 +84,10 @@ fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::net::ToSocketAddrs as _;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -109,6 +113,34 @@ mod tests {
             ("99999999999999999999999", Host::Neither),
         ] {
             assert_eq!(Host::of(text), expected, "{text}");
+        }
+    }
+
+    /// A number in one of the ways that a part of an address can have.
+    fn part() -> impl Strategy<Value = String> {
+        let value = prop_oneof![0..=300_u64, 0..=70_000_u64, 0..=(1_u64 << 33)];
+        (value, 0..3_usize, 0..3_usize).prop_map(|(value, notation, zeros)| match notation {
+            0 => value.to_string(),
+            1 => format!("0{}{value:o}", "0".repeat(zeros)),
+            _ => format!("0x{}{value:x}", "0".repeat(zeros)),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_host_is_answered(text in any::<String>(), loose in "[0-9xXa-f.:\\[\\]%-]{0,20}") {
+            Host::of(&text);
+            Host::of(&loose);
+        }
+
+        /// The system reads addresses too, and what it reads is where a connection goes.
+        #[test]
+        fn an_odd_address_is_the_one_that_the_system_reads(parts in prop::collection::vec(part(), 1..=4)) {
+            let text = parts.join(".");
+            if let Host::Odd(address) = Host::of(&text) {
+                let read: Vec<_> = (text.as_str(), 0).to_socket_addrs().unwrap().map(|found| found.ip()).collect();
+                prop_assert!(read.iter().all(|read| *read == address), "{text}: {address} {read:?}");
+            }
         }
     }
 }

@@ -93,7 +93,7 @@ impl Http {
                     return failure::on_the_way(&self.origin, &proxy.wants_a_password());
                 }
                 let left = limit.saturating_sub(clock::now().since(began));
-                answer::judge(answer, &self.statuses, left).await
+                answer::judge(answer, &self.statuses, &self.fixed, left).await
             }
             Ok(Err(error)) => failure::broken(&self.origin, self.connections.http2, &error),
             Err(_) => failure::late(&self.origin, limit, connection.connection_metadata().is_some()),
