@@ -37,8 +37,8 @@ const NETWORK: &[&str] = network::FIELDS;
 const NETWORK: &[&str] = &[];
 
 const KINDS: &[&str] = &["http", "log"];
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
+pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+pub(super) const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
 /// No message is larger than a database row takes.
 const LARGEST_PAYLOAD: usize = 1 << 30;
 

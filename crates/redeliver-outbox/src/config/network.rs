@@ -1,8 +1,10 @@
 //! What a destination over HTTP says of its connections.
 
-use std::time::Duration;
-
-use super::{error::ConfigError, section::Section};
+use super::{
+    destinations::{LONGEST_TIMEOUT, SHORTEST_TIMEOUT},
+    error::ConfigError,
+    section::Section,
+};
 use crate::destination::HttpBuilder;
 
 pub(super) const FIELDS: &[&str] = &[
@@ -14,9 +16,6 @@ pub(super) const FIELDS: &[&str] = &[
     "proxy",
     "http2",
 ];
-
-const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
 pub(super) fn read(section: &Section<'_, '_>, mut builder: HttpBuilder) -> Result<HttpBuilder, ConfigError> {
     for (name, field) in section.fields() {
