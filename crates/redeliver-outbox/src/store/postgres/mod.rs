@@ -60,7 +60,7 @@ impl Default for PostgresOptions {
             history: History::default(),
             connections: limits::POSTGRES_CONNECTIONS,
             connect_timeout: limits::CONNECT_TIMEOUT,
-            patience: limits::POSTGRES_PATIENCE,
+            patience: limits::SERVER_PATIENCE,
         }
     }
 }
