@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use super::manners::Allowance;
 use crate::{
     destination::Routes,
     plants::{Plant, planted},
@@ -43,15 +44,37 @@ impl Track {
     }
 }
 
+/// So many messages of a destination that is down are kept in memory.
+const KEPT_TO_PROBE: usize = 2;
+
 #[derive(Debug)]
 struct Line {
     name: String,
     ready: VecDeque<i64>,
+    /// Those that have been attempted before.
+    retries: VecDeque<i64>,
     held: usize,
     in_flight: usize,
-    concurrency: usize,
+    allowance: Allowance,
     /// The most messages that may be held for it, so that one slow destination does not fill the window.
     share: usize,
+}
+
+impl Line {
+    fn queue(&mut self, retry: bool) -> &mut VecDeque<i64> {
+        if retry { &mut self.retries } else { &mut self.ready }
+    }
+
+    /// Retries first: they have waited longest. They are few, or there would be no tokens for them.
+    fn next(&mut self) -> Option<i64> {
+        if self.allowance.sends == 0 && !planted(Plant::ConcurrencyIgnored) {
+            return None;
+        }
+        let retry = self.allowance.retries.then(|| self.retries.pop_front()).flatten();
+        let number = retry.or_else(|| self.ready.pop_front())?;
+        self.allowance.sends = self.allowance.sends.saturating_sub(1);
+        Some(number)
+    }
 }
 
 #[derive(Debug)]
@@ -72,9 +95,10 @@ impl Tracks {
             .map(|(name, route)| Line {
                 name: name.to_owned(),
                 ready: VecDeque::new(),
+                retries: VecDeque::new(),
                 held: 0,
                 in_flight: 0,
-                concurrency: route.concurrency.max(1),
+                allowance: Allowance::default(),
                 share: if several {
                     (window / 4).max(2 * route.concurrency).min(window)
                 } else {
@@ -135,12 +159,28 @@ impl Tracks {
         self.in_flight = self.in_flight.saturating_add_signed(change);
     }
 
-    pub(super) fn ready(&mut self, route: usize, number: i64) {
-        self.lines[route].ready.push_back(number);
+    pub(super) fn allow(&mut self, route: usize, allowance: Allowance) {
+        self.lines[route].allowance = allowance;
     }
 
-    pub(super) fn ready_first(&mut self, route: usize, number: i64) {
-        self.lines[route].ready.push_front(number);
+    /// What comes due of a destination that gets nothing is put away, but for what it is tried with.
+    pub(super) fn is_parked(&self, route: usize) -> bool {
+        let line = &self.lines[route];
+        line.allowance.parked && line.held >= KEPT_TO_PROBE
+    }
+
+    /// Whether anything waits for a destination.
+    pub(super) fn has_ready(&self, route: usize) -> bool {
+        let line = &self.lines[route];
+        !line.ready.is_empty() || !line.retries.is_empty()
+    }
+
+    pub(super) fn ready(&mut self, route: usize, number: i64, retry: bool) {
+        self.lines[route].queue(retry).push_back(number);
+    }
+
+    pub(super) fn ready_first(&mut self, route: usize, number: i64, retry: bool) {
+        self.lines[route].queue(retry).push_front(number);
     }
 
     /// The next number that is ready at a destination that takes one more; the destinations take turns.
@@ -149,8 +189,7 @@ impl Tracks {
         for step in 0..count {
             let route = (self.next + step) % count;
             let line = &mut self.lines[route];
-            let free = line.in_flight < line.concurrency || planted(Plant::ConcurrencyIgnored);
-            if free && let Some(number) = line.ready.pop_front() {
+            if let Some(number) = line.next() {
                 self.next = (route + 1) % count;
                 return Some((route, number));
             }

@@ -8,7 +8,10 @@ use std::{
 
 use proptest::prelude::*;
 
-use super::window::{Limits, Turn, Window};
+use super::{
+    manners::Allowance,
+    window::{Limits, Turn, Window},
+};
 use crate::{
     Message, MessageId, Payload, Timestamp,
     destination::{Delivery, Destination, Outcome, Route, Routes},
@@ -372,6 +375,18 @@ impl World {
     }
 
     fn begin(&mut self) {
+        for route in 0..2 {
+            let busy = self.on_the_way.iter().filter(|turn| turn.route == route).count();
+            let sends = 2_usize.saturating_sub(busy);
+            self.window.allow(
+                route,
+                Allowance {
+                    sends,
+                    retries: true,
+                    parked: false,
+                },
+            );
+        }
         while let Some(turn) = self.window.next() {
             let number = turn.message.number();
             if turn.count_first {

@@ -180,6 +180,9 @@ impl Engine {
                         self.window.leave(claimed.lease.shard);
                     }
                 }
+                if !claimed.is_empty() {
+                    self.unpark_all();
+                }
                 self.count_shards();
             }
             Err(error) => {

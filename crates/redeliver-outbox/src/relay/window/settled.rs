@@ -53,10 +53,12 @@ impl Window {
         };
         held.counted = true;
         held.stage = Stage::Waiting;
+        // Before the count it may have been the first: a retry it is not by that.
+        let retry = held.message.attempts > 0;
         Arc::make_mut(&mut held.message).attempts = attempt;
         let shard = held.lease.shard;
         if let Some(route) = held.route {
-            self.tracks.ready_first(route, number);
+            self.tracks.ready_first(route, number, retry);
         }
         // In a shard on its way out nothing begins: the attempt stays counted, as that of a process that ended.
         if self.shards.get(&shard).is_none_or(|shard| shard.leaving) {

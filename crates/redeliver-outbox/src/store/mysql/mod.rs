@@ -247,6 +247,15 @@ impl Store for MySqlStore {
         Box::pin(self.limited(lease::leave(self, worker)))
     }
 
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(self.limited(lease::unpark(self, shards, destination, at_most)))
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(reader::MySqlReader::new(self.clone()))
     }

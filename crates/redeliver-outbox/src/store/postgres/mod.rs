@@ -185,6 +185,18 @@ impl Store for PostgresStore {
         Box::pin(self.0.limited(lease::leave(&self.0, worker)))
     }
 
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(
+            self.0
+                .limited(lease::unpark(&self.0, shards, destination, at_most)),
+        )
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(reader::PostgresReader::new(Arc::clone(&self.0)))
     }

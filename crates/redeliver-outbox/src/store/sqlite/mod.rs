@@ -187,6 +187,18 @@ impl Store for SqliteStore {
         })
     }
 
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        let (shards, destination) = (shards.to_vec(), destination.to_owned());
+        self.run(Purpose::Write, move |session| {
+            lease::unpark(session, &shards, &destination, at_most)
+        })
+    }
+
     fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>> {
         let worker = worker.clone();
         self.run(Purpose::Write, move |session| lease::leave(session, &worker))
