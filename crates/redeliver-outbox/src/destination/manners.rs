@@ -25,8 +25,10 @@ impl Default for Manners {
         Self {
             floor: 1,
             rate: None,
-            budget: BudgetRule::ratio(0.2).floor_per_second(10),
+            // Three in ten that fail, and are tried again until they arrive, are not held up.
+            budget: BudgetRule::ratio(0.5).floor_per_second(20),
             breaker: BreakerRule::DEFAULT
+                .failure_rate(0.8)
                 .minimum_calls(20)
                 .open_for(Duration::from_secs(30)),
             ramp: Duration::from_secs(60),
