@@ -1,4 +1,4 @@
-//! Twenty destinations of which three are in trouble, each in its own way: the others do not notice. The real relay on SQLite in
+//! Twenty destinations of which some are in trouble, each in its own way: the others do not notice. The real relay on SQLite in
 //! memory, in virtual time.
 #![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "a failing test may say so in its own words")]
@@ -34,11 +34,20 @@ enum Trouble {
     Hanging,
 }
 
-const fn trouble(destination: usize) -> Trouble {
+fn three(destination: usize) -> Trouble {
     match destination {
         3 => Trouble::Down,
         7 => Trouble::Throttling,
         11 => Trouble::Hanging,
+        _ => Trouble::None,
+    }
+}
+
+fn most(destination: usize) -> Trouble {
+    match destination {
+        0..6 => Trouble::Down,
+        6..10 => Trouble::Throttling,
+        10..16 => Trouble::Hanging,
         _ => Trouble::None,
     }
 }
@@ -105,6 +114,15 @@ const BEGINNING: i64 = 1_767_225_600_000;
 
 #[tokio::test(start_paused = true)]
 async fn three_in_trouble_do_not_disturb_the_other_seventeen() {
+    run(three).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn sixteen_in_trouble_do_not_disturb_the_other_four() {
+    run(most).await;
+}
+
+async fn run(trouble: fn(usize) -> Trouble) {
     let began = clock::now();
     let store = SqliteStore::in_memory().unwrap().with_clock(move || {
         let millis = clock::now().since(began).as_millis();

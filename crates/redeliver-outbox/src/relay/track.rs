@@ -44,7 +44,7 @@ impl Track {
     }
 }
 
-/// So many messages of a destination that is down are kept in memory.
+/// So many messages of a destination that is down are kept in memory, to try it with.
 const KEPT_TO_PROBE: usize = 2;
 
 #[derive(Debug)]
@@ -56,6 +56,10 @@ struct Line {
     held: usize,
     in_flight: usize,
     allowance: Allowance,
+    /// Something of it was put away that can come back.
+    away: bool,
+    /// So many were brought back, for which there was room then.
+    expected: usize,
     /// The most messages that may be held for it, so that one slow destination does not fill the window.
     share: usize,
 }
@@ -89,7 +93,7 @@ pub(super) struct Tracks {
 
 impl Tracks {
     pub(super) fn new(routes: &Routes, window: usize) -> Self {
-        let several = routes.iter().count() > 1;
+        let count = routes.iter().count().max(1);
         let lines: Vec<Line> = routes
             .iter()
             .map(|(name, route)| Line {
@@ -99,11 +103,9 @@ impl Tracks {
                 held: 0,
                 in_flight: 0,
                 allowance: Allowance::default(),
-                share: if several {
-                    (window / 4).max(2 * route.concurrency).min(window)
-                } else {
-                    window
-                },
+                away: false,
+                expected: 0,
+                share: (window / count).max(2 * route.concurrency),
             })
             .collect();
         let index = lines
@@ -118,6 +120,11 @@ impl Tracks {
             in_flight: 0,
             next: 0,
         }
+    }
+
+    /// What all destinations together may hold, should none of them take anything.
+    pub(super) fn shares(&self) -> usize {
+        self.lines.iter().map(|line| line.share).sum()
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {
@@ -167,6 +174,33 @@ impl Tracks {
     pub(super) fn is_parked(&self, route: usize) -> bool {
         let line = &self.lines[route];
         line.allowance.parked && line.held >= KEPT_TO_PROBE
+    }
+
+    pub(super) fn put_away(&mut self, route: usize) {
+        self.lines[route].away = true;
+    }
+
+    /// Whether something was put away since this was last asked.
+    pub(super) fn was_put_away(&mut self, route: usize) -> bool {
+        std::mem::take(&mut self.lines[route].away)
+    }
+
+    /// So many were brought back. They have their place, whatever else has come meanwhile.
+    pub(super) fn expect(&mut self, route: usize, count: usize) {
+        self.lines[route].expected = count;
+    }
+
+    /// Whether this one is among those that were brought back.
+    pub(super) fn was_expected(&mut self, route: usize) -> bool {
+        let line = &mut self.lines[route];
+        let expected = line.expected > 0;
+        line.expected = line.expected.saturating_sub(1);
+        expected
+    }
+
+    /// For how many more there is room.
+    pub(super) fn room_left(&self, route: usize) -> usize {
+        self.lines[route].share.saturating_sub(self.lines[route].held)
     }
 
     /// Whether anything waits for a destination.

@@ -26,9 +26,8 @@ impl Engine {
     /// Every message whose turn it is goes on its way, as long as our lease surely holds.
     pub(super) fn begin_sends(&mut self, now: Moment) {
         for (route, conduct) in self.conducts.iter().enumerate() {
-            let allowance = conduct.allowance(now);
-            self.window.allow(route, allowance);
-            if allowance.parked {
+            self.window.allow(route, conduct.allowance(now));
+            if self.window.was_put_away(route) {
                 self.unparking.want(route);
             }
         }

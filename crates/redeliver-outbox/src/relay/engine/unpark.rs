@@ -26,8 +26,9 @@ impl Default for Unparking {
     }
 }
 
-/// So many come back at a time, and so long is between two times.
+/// So many come back at a time, at most.
 const BATCH: usize = 200;
+/// With nothing to be done about it now, it is looked at again after this long.
 const PAUSE: Duration = Duration::from_millis(500);
 
 impl Unparking {
@@ -52,12 +53,13 @@ impl Engine {
 
     pub(super) fn begin_unpark(&mut self, now: Moment) {
         let unparking = &self.unparking;
-        if unparking.under_way || now < unparking.next || !unparking.trouble.allows(now) {
+        if unparking.under_way || unparking.wanted.is_empty() || !unparking.trouble.allows(now) {
             return;
         }
         let mut wanted = unparking.wanted.iter().copied();
         let found = wanted.find_map(|route| Some((route, self.unparked(route, now)?)));
         let Some((route, asked)) = found else {
+            // Room comes with something that ends, and health with time.
             self.unparking.next = now.plus(PAUSE);
             return;
         };
@@ -74,7 +76,8 @@ impl Engine {
     fn unparked(&self, route: usize, now: Moment) -> Option<usize> {
         let allowance = self.conducts[route].allowance(now);
         if !allowance.parked {
-            return Some(BATCH);
+            let room = self.window.room_left(route);
+            return (room > 0).then_some(room.min(BATCH));
         }
         (allowance.sends > 0 && !self.window.has_ready(route)).then_some(1)
     }
@@ -84,10 +87,11 @@ impl Engine {
         match result {
             Ok(count) => {
                 self.unparking.trouble.worked("bring back what was put away");
-                self.unparking.next = now.plus(PAUSE);
+                self.unparking.next = now;
                 if count < asked {
                     self.unparking.wanted.remove(&route);
                 }
+                self.window.expect(route, count);
                 if count > 0 {
                     self.reading.wake();
                 }

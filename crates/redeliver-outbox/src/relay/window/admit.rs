@@ -186,8 +186,8 @@ impl Window {
         let room = self.tracks.has_room(route);
         let until = match arrival.source {
             Source::Fresh => not_yet(&arrival.message, now).map(Until::At),
-            Source::Due if self.tracks.is_parked(route) => Some(Until::At(Timestamp::PARKED)),
-            Source::Due => (!room).then_some(Until::After(NOT_NOW)),
+            Source::Due if !self.tracks.is_parked(route) && (self.tracks.was_expected(route) || room) => None,
+            Source::Due => Some(Until::At(Timestamp::PARKED)),
         };
         if until.is_some() {
             self.hold(busy(arrival.message, arrival.lease, Some(route), arrival.source));

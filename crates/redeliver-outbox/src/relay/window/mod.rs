@@ -108,7 +108,10 @@ struct Asked {
 }
 
 impl Window {
-    pub(super) fn new(limits: Limits, routes: &Routes) -> Self {
+    pub(super) fn new(mut limits: Limits, routes: &Routes) -> Self {
+        let tracks = Tracks::new(routes, limits.messages);
+        // With many destinations there is room for what each of them has on its way.
+        limits.messages = limits.messages.max(tracks.shares());
         Self {
             limits,
             shards: BTreeMap::new(),
@@ -116,7 +119,7 @@ impl Window {
             held_due: 0,
             weight: 0,
             usual_weight: None,
-            tracks: Tracks::new(routes, limits.messages),
+            tracks,
             lanes: HashMap::new(),
             wanted: VecDeque::new(),
             asked: None,
@@ -144,6 +147,11 @@ impl Window {
             .iter()
             .filter(|(_, shard)| !shard.leaving)
             .map(|(&shard, _)| shard)
+    }
+
+    /// The most messages that it ever holds.
+    pub(super) fn most(&self) -> usize {
+        self.limits.messages
     }
 
     pub(super) fn held(&self) -> usize {
@@ -329,6 +337,20 @@ impl Window {
     /// What a destination is allowed from now on.
     pub(super) fn allow(&mut self, route: usize, allowance: Allowance) {
         self.tracks.allow(route, allowance);
+    }
+
+    /// Whether something of a destination was put away since this was last asked.
+    pub(super) fn was_put_away(&mut self, route: usize) -> bool {
+        self.tracks.was_put_away(route)
+    }
+
+    /// So many messages of a destination were brought back, and will be read.
+    pub(super) fn expect(&mut self, route: usize, count: usize) {
+        self.tracks.expect(route, count);
+    }
+
+    pub(super) fn room_left(&self, route: usize) -> usize {
+        self.tracks.room_left(route)
     }
 
     pub(super) fn name(&self, route: usize) -> &str {
