@@ -5,7 +5,10 @@ use std::{
     fs,
     io::{self, IsTerminal, Write},
     path::Path,
-    sync::OnceLock,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use anyhow::Context as _;
@@ -14,6 +17,14 @@ use serde::Serialize;
 
 /// Why output was lost, the first time that it was.
 static LOST: OnceLock<io::Error> = OnceLock::new();
+
+/// Whether anything could not be written, for whatever reason.
+static BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether standard output has refused anything, be it that nobody reads there any more.
+pub(crate) fn is_broken() -> bool {
+    BROKEN.load(Ordering::Acquire)
+}
 
 /// Why some of the output was lost, if it was.
 pub(crate) fn lost() -> Option<&'static io::Error> {
@@ -26,6 +37,7 @@ fn write(text: impl FnOnce(&mut io::StdoutLock<'static>) -> io::Result<()>) -> b
     match text(&mut stdout).and_then(|()| stdout.flush()) {
         Ok(()) => true,
         Err(error) => {
+            BROKEN.store(true, Ordering::Release);
             if error.kind() != io::ErrorKind::BrokenPipe {
                 let _ = LOST.set(error);
             }

@@ -87,8 +87,8 @@ pub const POSTGRES_CONNECTIONS: usize = 4;
 pub const MYSQL_CONNECTIONS: usize = 8;
 /// How long a connection to a server may take to come about.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long PostgreSQL may take to answer before the connection counts as lost.
-pub const POSTGRES_PATIENCE: Duration = Duration::from_secs(30);
+/// How long a database server may take to answer before the connection counts as lost.
+pub const SERVER_PATIENCE: Duration = Duration::from_secs(30);
 /// How long a statement waits for a lock of MariaDB or MySQL before it gives up, to be tried again.
 pub const MYSQL_LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How long a writer's transaction lasts at most, where MariaDB or MySQL does not let us see which ones are running.

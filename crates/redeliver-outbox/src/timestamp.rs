@@ -7,6 +7,9 @@ use redeliver::Moment;
 pub struct Timestamp(i64);
 
 impl Timestamp {
+    /// The time of what waits until its destination is well again: 31 December 9999.
+    pub const PARKED: Self = Self(253_402_214_400_000);
+
     /// So many milliseconds after the beginning of 1970.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {

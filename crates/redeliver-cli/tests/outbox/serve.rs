@@ -150,3 +150,40 @@ fn a_relay_waits_for_the_tables_and_goes_on_by_itself() {
     terminate(&child);
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
+
+#[test]
+fn what_was_not_shown_is_still_to_be_delivered() {
+    let folder = Folder::new();
+    let lines: String = (1..=3_000).map(|number| format!("{number}\n")).collect();
+    folder
+        .feed(&["send", "--to", "log", "--lines", "-"], lines.as_bytes())
+        .done();
+    let mut serve = folder
+        .command(&["serve", "--until-empty"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut shown = BufReader::new(serve.stdout.take().unwrap());
+    shown.read_line(&mut String::new()).unwrap();
+    drop(shown);
+    let ended = serve.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("what was not shown is still to be delivered"),
+        "{said}"
+    );
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let before = folder.status()["sent"].clone();
+    let ended = folder
+        .command(&["serve", "--until-empty"])
+        .stdout(full)
+        .status()
+        .unwrap();
+    assert_eq!(ended.code(), Some(1));
+    let status = folder.status();
+    assert_eq!(status["sent"], before, "nothing could be shown");
+    assert!(before.as_u64().unwrap() < 3_000, "{before}");
+    assert_eq!(status["dead"], 0);
+}

@@ -182,6 +182,15 @@ impl Store for Troubled {
         Box::pin(self.call("leave", self.inner().leave(worker)))
     }
 
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(self.call("unpark", self.inner().unpark(shards, destination, at_most)))
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(TroubledReader {
             inner: self.inner().reader(),

@@ -13,6 +13,7 @@ mod headers;
 #[cfg(feature = "http")]
 mod http;
 mod log;
+mod manners;
 mod route;
 #[cfg(feature = "schema")]
 mod schema;
@@ -23,6 +24,7 @@ pub use handler::{Handler, IntoOutcome, OwnedDelivery};
 #[cfg(feature = "http")]
 pub use http::{Http, HttpBuilder, InvalidHttp};
 pub use log::Log;
+pub use manners::Manners;
 pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
 #[cfg(feature = "schema")]
 pub use schema::{InvalidSchema, json_schema};

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
 
 use redeliver::Policy;
 
-use super::Destination;
+use super::{Destination, Manners};
 use crate::limits;
 
 /// What happens to a lane when its head fails.
@@ -63,8 +63,10 @@ pub struct Route {
     pub lane: LanePolicy,
     /// How long one attempt may take.
     pub timeout: Duration,
-    /// How many attempts run at a time.
+    /// How many attempts run at a time, at most.
     pub concurrency: usize,
+    /// How it is treated when it is in trouble.
+    pub manners: Manners,
     /// The largest payload that is sent.
     pub payload_limit: usize,
     /// What a payload must be before it is sent.
@@ -84,6 +86,7 @@ impl Route {
             lane: LanePolicy::default(),
             timeout: Duration::from_secs(30),
             concurrency: limits::CONCURRENCY,
+            manners: Manners::default(),
             payload_limit: limits::PAYLOAD_LIMIT,
             expects: Expects::Anything,
             idempotent: true,

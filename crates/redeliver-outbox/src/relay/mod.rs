@@ -4,6 +4,7 @@
 mod config;
 mod engine;
 mod lane;
+mod manners;
 mod membership;
 mod shard;
 mod track;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
+use super::manners::Allowance;
 use crate::{
     destination::Routes,
     plants::{Plant, planted},
@@ -43,15 +44,41 @@ impl Track {
     }
 }
 
+/// So many messages of a destination that is down are kept in memory, to try it with.
+const KEPT_TO_PROBE: usize = 2;
+
 #[derive(Debug)]
 struct Line {
     name: String,
     ready: VecDeque<i64>,
+    /// Those that have been attempted before.
+    retries: VecDeque<i64>,
     held: usize,
     in_flight: usize,
-    concurrency: usize,
+    allowance: Allowance,
+    /// Something of it was put away that can come back.
+    away: bool,
+    /// So many were brought back, for which there was room then.
+    expected: usize,
     /// The most messages that may be held for it, so that one slow destination does not fill the window.
     share: usize,
+}
+
+impl Line {
+    fn queue(&mut self, retry: bool) -> &mut VecDeque<i64> {
+        if retry { &mut self.retries } else { &mut self.ready }
+    }
+
+    /// Retries first: they have waited longest. They are few, or there would be no tokens for them.
+    fn next(&mut self) -> Option<i64> {
+        if self.allowance.sends == 0 && !planted(Plant::ConcurrencyIgnored) {
+            return None;
+        }
+        let retry = self.allowance.retries.then(|| self.retries.pop_front()).flatten();
+        let number = retry.or_else(|| self.ready.pop_front())?;
+        self.allowance.sends = self.allowance.sends.saturating_sub(1);
+        Some(number)
+    }
 }
 
 #[derive(Debug)]
@@ -66,20 +93,19 @@ pub(super) struct Tracks {
 
 impl Tracks {
     pub(super) fn new(routes: &Routes, window: usize) -> Self {
-        let several = routes.iter().count() > 1;
+        let count = routes.iter().count().max(1);
         let lines: Vec<Line> = routes
             .iter()
             .map(|(name, route)| Line {
                 name: name.to_owned(),
                 ready: VecDeque::new(),
+                retries: VecDeque::new(),
                 held: 0,
                 in_flight: 0,
-                concurrency: route.concurrency.max(1),
-                share: if several {
-                    (window / 4).max(2 * route.concurrency).min(window)
-                } else {
-                    window
-                },
+                allowance: Allowance::default(),
+                away: false,
+                expected: 0,
+                share: (window / count).max(2 * route.concurrency),
             })
             .collect();
         let index = lines
@@ -94,6 +120,11 @@ impl Tracks {
             in_flight: 0,
             next: 0,
         }
+    }
+
+    /// What all destinations together may hold, should none of them take anything.
+    pub(super) fn shares(&self) -> usize {
+        self.lines.iter().map(|line| line.share).sum()
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {
@@ -135,12 +166,55 @@ impl Tracks {
         self.in_flight = self.in_flight.saturating_add_signed(change);
     }
 
-    pub(super) fn ready(&mut self, route: usize, number: i64) {
-        self.lines[route].ready.push_back(number);
+    pub(super) fn allow(&mut self, route: usize, allowance: Allowance) {
+        self.lines[route].allowance = allowance;
     }
 
-    pub(super) fn ready_first(&mut self, route: usize, number: i64) {
-        self.lines[route].ready.push_front(number);
+    /// What comes due of a destination that gets nothing is put away, but for what it is tried with.
+    pub(super) fn is_parked(&self, route: usize) -> bool {
+        let line = &self.lines[route];
+        line.allowance.parked && line.held >= KEPT_TO_PROBE
+    }
+
+    pub(super) fn put_away(&mut self, route: usize) {
+        self.lines[route].away = true;
+    }
+
+    /// Whether something was put away since this was last asked.
+    pub(super) fn was_put_away(&mut self, route: usize) -> bool {
+        std::mem::take(&mut self.lines[route].away)
+    }
+
+    /// So many were brought back. They have their place, whatever else has come meanwhile.
+    pub(super) fn expect(&mut self, route: usize, count: usize) {
+        self.lines[route].expected = count;
+    }
+
+    /// Whether this one is among those that were brought back.
+    pub(super) fn was_expected(&mut self, route: usize) -> bool {
+        let line = &mut self.lines[route];
+        let expected = line.expected > 0;
+        line.expected = line.expected.saturating_sub(1);
+        expected
+    }
+
+    /// For how many more there is room.
+    pub(super) fn room_left(&self, route: usize) -> usize {
+        self.lines[route].share.saturating_sub(self.lines[route].held)
+    }
+
+    /// Whether anything waits for a destination.
+    pub(super) fn has_ready(&self, route: usize) -> bool {
+        let line = &self.lines[route];
+        !line.ready.is_empty() || !line.retries.is_empty()
+    }
+
+    pub(super) fn ready(&mut self, route: usize, number: i64, retry: bool) {
+        self.lines[route].queue(retry).push_back(number);
+    }
+
+    pub(super) fn ready_first(&mut self, route: usize, number: i64, retry: bool) {
+        self.lines[route].queue(retry).push_front(number);
     }
 
     /// The next number that is ready at a destination that takes one more; the destinations take turns.
@@ -149,8 +223,7 @@ impl Tracks {
         for step in 0..count {
             let route = (self.next + step) % count;
             let line = &mut self.lines[route];
-            let free = line.in_flight < line.concurrency || planted(Plant::ConcurrencyIgnored);
-            if free && let Some(number) = line.ready.pop_front() {
+            if let Some(number) = line.next() {
                 self.next = (route + 1) % count;
                 return Some((route, number));
             }

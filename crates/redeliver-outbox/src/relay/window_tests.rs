@@ -8,7 +8,10 @@ use std::{
 
 use proptest::prelude::*;
 
-use super::window::{Limits, Turn, Window};
+use super::{
+    manners::Allowance,
+    window::{Limits, Turn, Window},
+};
 use crate::{
     Message, MessageId, Payload, Timestamp,
     destination::{Delivery, Destination, Outcome, Route, Routes},
@@ -220,6 +223,7 @@ struct World {
     on_the_way: Vec<Turn>,
     pending: Vec<Settlement>,
     reading: Option<(Demand, Found)>,
+    away: [bool; 2],
     epoch: i64,
     last: i64,
     redriven: BTreeSet<i64>,
@@ -247,6 +251,7 @@ impl World {
             on_the_way: Vec::new(),
             pending: Vec::new(),
             reading: None,
+            away: [true; 2],
             epoch: 0,
             last: 0,
             redriven: BTreeSet::new(),
@@ -275,6 +280,7 @@ impl World {
             Step::Read => match self.reading.take() {
                 Some((demand, found)) => self.pending.extend(self.window.admit(found, &demand)),
                 None => {
+                    self.unpark();
                     let demand = self.window.demand();
                     self.reading = demand.map(|demand| {
                         let found = self.rows.read(&demand);
@@ -310,6 +316,7 @@ impl World {
                     !lost
                 });
                 self.own(shard);
+                self.away = [true; 2];
             }
             Step::Redrive => self.redrive(),
         }
@@ -371,7 +378,39 @@ impl World {
         }
     }
 
+    fn unpark(&mut self) {
+        for (route, destination) in ["a", "b"].into_iter().enumerate() {
+            self.away[route] |= self.window.was_put_away(route);
+            let room = self.window.room_left(route);
+            if !self.away[route] || room == 0 {
+                continue;
+            }
+            let away = self.rows.live.values_mut().filter(|row| {
+                row.destination == destination && row.next_attempt_at == Some(Timestamp::PARKED)
+            });
+            let mut count = 0;
+            for row in away.take(room) {
+                row.next_attempt_at = Some(Timestamp::from_millis(self.rows.now));
+                count += 1;
+            }
+            self.away[route] = count == room;
+            self.window.expect(route, count);
+        }
+    }
+
     fn begin(&mut self) {
+        for route in 0..2 {
+            let busy = self.on_the_way.iter().filter(|turn| turn.route == route).count();
+            let sends = 2_usize.saturating_sub(busy);
+            self.window.allow(
+                route,
+                Allowance {
+                    sends,
+                    retries: true,
+                    parked: false,
+                },
+            );
+        }
         while let Some(turn) = self.window.next() {
             let number = turn.message.number();
             if turn.count_first {

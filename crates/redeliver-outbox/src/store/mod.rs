@@ -369,6 +369,15 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// A reader that owns nothing yet.
     fn reader(&self) -> Box<dyn Reader>;
 
+    /// Makes at most so many messages of a destination due that were put away until [`Timestamp::PARKED`], the first ones first, and
+    /// says how many. Doing it for a shard of somebody else does no harm.
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>>;
+
     /// Writes what became of messages: all of it in one transaction, or nothing; what belongs to a shard that has another owner by
     /// now is left out and named. A message that is not there any more was settled before.
     fn settle<'a>(

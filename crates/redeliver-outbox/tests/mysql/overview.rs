@@ -7,7 +7,7 @@ use redeliver_outbox::{
     state::Status,
 };
 
-use crate::support::{Database, act, count, insert, only, page, with_a_parked_lane};
+use crate::support::{Database, act, count, insert, only, page, read, with_a_parked_lane};
 
 #[tokio::test]
 async fn filters_pages_and_counts_agree() {
@@ -198,4 +198,33 @@ async fn health_is_told_in_sentences() {
             "{finding:?}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_number_that_no_id_has_room_for_is_told_and_not_sent() {
+    let database = Database::with_shards(2).await;
+    let mut client = database.client().await;
+    let (_, _, mut reader) = database.owner("w").await;
+    let good = insert(&mut client, None, "good").await;
+    client
+        .query_drop(
+            "INSERT INTO redeliver_outbox (number, destination, payload, next_attempt_at)
+             VALUES (2000000000000000000, 'd', 'x', NULL), (2000000000000000001, 'd', 'x', '2020-01-01')",
+        )
+        .await
+        .unwrap();
+    let read = read(&mut reader).await;
+    let numbers: Vec<i64> = read
+        .fresh
+        .iter()
+        .chain(&read.due)
+        .map(|message| message.number())
+        .collect();
+    assert_eq!(numbers, [good]);
+    let findings = database.store.examine().await.unwrap();
+    let told = findings
+        .iter()
+        .find(|finding| finding.topic == "numbers")
+        .unwrap();
+    assert!(told.what.starts_with("2 messages"), "{told:?}");
 }

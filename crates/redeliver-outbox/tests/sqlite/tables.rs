@@ -129,3 +129,16 @@ async fn a_page_of_the_view_is_read_by_number_and_nothing_is_gathered_first() {
     assert!(plan.iter().any(|step| step.starts_with("MERGE")), "{plan:?}");
     assert!(!plan.iter().any(|step| step.contains("B-TREE")), "{plan:?}");
 }
+
+#[tokio::test]
+async fn a_number_that_no_id_has_room_for_is_refused() {
+    let bench = Bench::new().await;
+    for number in [0, -5, 1 << 60, i64::MAX - 1] {
+        let inserted = bench.store.with_connection(|connection| {
+            let insert = "INSERT INTO redeliver_outbox (number, destination, payload) VALUES (?1, 'd', '')";
+            connection.execute(insert, [number])
+        });
+        assert!(inserted.is_err(), "{number}");
+    }
+    assert_eq!(bench.insert("d", None), 1, "the count goes on where it was");
+}

@@ -172,6 +172,15 @@ impl BreakerCore {
         }
     }
 
+    /// When an open one lets a probe through; none if it is not open.
+    #[must_use]
+    pub const fn probes_at(&self) -> Option<Moment> {
+        match self.phase {
+            Phase::Open { until } => Some(until),
+            Phase::Closed { .. } | Phase::HalfOpen { .. } => None,
+        }
+    }
+
     /// The rule it keeps.
     #[must_use]
     pub const fn rule(&self) -> &BreakerRule {

@@ -159,7 +159,7 @@ impl Engine {
             return;
         }
         self.beating.claiming = true;
-        let window = u32::try_from(self.relay.config.window).unwrap_or(u32::MAX);
+        let window = u32::try_from(self.window.most()).unwrap_or(u32::MAX);
         let (store, worker) = (Arc::clone(&self.relay.store), self.relay.config.worker.clone());
         self.tasks.push(Box::pin(async move {
             Event::Claimed(store.claim(&worker, at_most, window).await)
@@ -179,6 +179,9 @@ impl Engine {
                     if self.stop_by.is_some() {
                         self.window.leave(claimed.lease.shard);
                     }
+                }
+                if !claimed.is_empty() {
+                    self.unpark_all();
                 }
                 self.count_shards();
             }

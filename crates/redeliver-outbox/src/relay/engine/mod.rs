@@ -4,6 +4,7 @@ mod beat;
 mod read;
 mod send;
 mod settle;
+mod unpark;
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -13,6 +14,7 @@ use redeliver::{Moment, clock};
 
 use super::{
     Relay,
+    manners::{Begun, Conduct},
     trouble::Trouble,
     window::{Limits, Window},
     witness::Happening,
@@ -41,8 +43,14 @@ enum Event {
         route: usize,
         attempt: u32,
         headed_parked_lane: bool,
+        begun: Begun,
         outcome: Outcome,
         took: Duration,
+    },
+    Unparked {
+        route: usize,
+        asked: usize,
+        result: Result<usize>,
     },
     Read {
         reader: Box<dyn Reader>,
@@ -75,6 +83,9 @@ pub(super) struct Engine {
     reading: read::Reading,
     settling: settle::Settling,
     beating: beat::Beating,
+    /// How each destination is treated just now, in the order of the routes.
+    conducts: Vec<Conduct>,
+    unparking: unpark::Unparking,
     /// The database's clock at a moment of ours.
     anchor: Option<(Timestamp, Moment)>,
     /// Set once the relay is to stop: until when it waits for what is on its way.
@@ -98,6 +109,12 @@ impl Engine {
             reading: read::Reading::new(reader, config.poll_soonest),
             settling: settle::Settling::default(),
             beating: beat::Beating::default(),
+            conducts: relay
+                .routes
+                .iter()
+                .map(|(_, route)| Conduct::new(route.manners, route.concurrency))
+                .collect(),
+            unparking: unpark::Unparking::default(),
             anchor: None,
             stop_by: None,
             relay,
@@ -147,10 +164,16 @@ impl Engine {
                 route,
                 attempt,
                 headed_parked_lane,
+                begun,
                 outcome,
                 took,
             } => {
                 self.window.sent(route);
+                let probe = begun.probe;
+                self.conducts[route].ended(begun, &outcome, took, now);
+                if probe && self.probe_failed(&message, lease, attempt, &outcome, took) {
+                    return;
+                }
                 let ended = super::verdict::Ended {
                     attempt,
                     took,
@@ -164,6 +187,7 @@ impl Engine {
                 demand,
                 result,
             } => self.read_ended(reader, &demand, result, now),
+            Event::Unparked { route, asked, result } => self.unpark_ended(route, asked, result, now),
             Event::Settled { batch, result } => self.settle_ended(batch, result, now),
             Event::Beaten { issued, result } => self.beat_ended(issued, result, now),
             Event::Claimed(result) => self.claim_ended(result, now),
@@ -176,6 +200,7 @@ impl Engine {
         self.begin_sends(now);
         self.begin_settle(now);
         self.begin_read(now);
+        self.begin_unpark(now);
         self.release_quiet(now);
     }
 
@@ -193,8 +218,17 @@ impl Engine {
                 Moment::FAR_FUTURE
             },
             self.stop_by.unwrap_or(Moment::FAR_FUTURE),
+            self.unparking.deadline(),
         ];
-        deadlines.into_iter().min().unwrap_or(Moment::FAR_FUTURE)
+        let chances = self.conducts.iter().enumerate();
+        let chances = chances
+            .filter(|&(route, _)| self.window.has_ready(route))
+            .filter_map(|(_, conduct)| conduct.next_chance(now));
+        deadlines
+            .into_iter()
+            .chain(chances)
+            .min()
+            .unwrap_or(Moment::FAR_FUTURE)
     }
 
     fn begin_to_stop(&mut self) {

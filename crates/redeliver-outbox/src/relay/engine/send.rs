@@ -11,6 +11,7 @@ use crate::{
     destination::{Delivery, Outcome, Route, fits},
     plants::{Plant, planted},
     relay::{
+        manners::Begun,
         verdict::{self, Ended},
         window::Turn,
         witness::Happening,
@@ -24,15 +25,30 @@ const GRACE: Duration = Duration::from_millis(500);
 impl Engine {
     /// Every message whose turn it is goes on its way, as long as our lease surely holds.
     pub(super) fn begin_sends(&mut self, now: Moment) {
+        for (route, conduct) in self.conducts.iter().enumerate() {
+            self.window.allow(route, conduct.allowance(now));
+            if self.window.was_put_away(route) {
+                self.unparking.want(route);
+            }
+        }
         while self.beating.lease_holds(now)
             && self.stop_by.is_none()
             && let Some(turn) = self.window.next()
         {
-            match self.before_send(&turn, now) {
-                Some(verdict) => self
-                    .settling
-                    .push(Settlement::of(&turn.message, turn.lease, verdict), now),
-                None => self.send(turn),
+            if let Some(verdict) = self.before_send(&turn, now) {
+                self.settling
+                    .push(Settlement::of(&turn.message, turn.lease, verdict), now);
+                continue;
+            }
+            let entropy = (self.relay.config.entropy)();
+            let retry = turn.message.attempts > u32::from(turn.counted);
+            let conduct = &mut self.conducts[turn.route];
+            match conduct.begin(retry, now, entropy) {
+                Some(begun) => self.send(turn, begun),
+                None => {
+                    self.window.allow(turn.route, conduct.allowance(now));
+                    self.window.put_back(turn.message.id, turn.lease);
+                }
             }
         }
         let in_flight = u64::try_from(self.window.in_flight()).unwrap_or(u64::MAX);
@@ -62,7 +78,7 @@ impl Engine {
         })
     }
 
-    fn send(&mut self, turn: Turn) {
+    fn send(&mut self, turn: Turn, begun: Begun) {
         let Turn {
             message,
             lease,
@@ -91,7 +107,7 @@ impl Engine {
         let treatment = &self.routes[route];
         let (destination, timeout) = (Arc::clone(&treatment.destination), time_for(treatment));
         self.tasks.push(Box::pin(async move {
-            let begun = clock::now();
+            let started = clock::now();
             let delivery = Delivery {
                 message: &message,
                 attempt,
@@ -102,17 +118,41 @@ impl Engine {
             let outcome = outcome.unwrap_or_else(|_| Outcome::Ambiguous {
                 reason: format!("no answer within {}", redeliver::duration::display(timeout)),
             });
-            let took = clock::now().since(begun);
+            let took = clock::now().since(started);
             Event::Sent {
                 message,
                 lease,
                 route,
                 attempt,
                 headed_parked_lane,
+                begun,
                 outcome,
                 took,
             }
         }));
+    }
+
+    /// A message that was sent to find out whether its destination is well again, and that was not taken, is as it was before: the
+    /// answer is about the destination. Says whether it was so.
+    pub(super) fn probe_failed(
+        &mut self,
+        message: &Arc<Message>,
+        lease: Lease,
+        attempt: u32,
+        outcome: &Outcome,
+        took: Duration,
+    ) -> bool {
+        if !matches!(outcome, Outcome::Retry { .. } | Outcome::Ambiguous { .. }) {
+            return false;
+        }
+        self.relay.witness.saw(Happening::Ended {
+            message,
+            attempt,
+            outcome,
+            took,
+        });
+        self.window.put_back(message.id, lease);
+        true
     }
 
     pub(super) fn attempt_ended(

@@ -186,7 +186,8 @@ impl Window {
         let room = self.tracks.has_room(route);
         let until = match arrival.source {
             Source::Fresh => not_yet(&arrival.message, now).map(Until::At),
-            Source::Due => (!room).then_some(Until::After(NOT_NOW)),
+            Source::Due if !self.tracks.is_parked(route) && (self.tracks.was_expected(route) || room) => None,
+            Source::Due => Some(Until::At(Timestamp::PARKED)),
         };
         if until.is_some() {
             self.hold(busy(arrival.message, arrival.lease, Some(route), arrival.source));
@@ -194,8 +195,9 @@ impl Window {
         }
         let fresh = arrival.source == Source::Fresh;
         if !fresh || self.tracks.track(arrival.lease.shard, route).takes(number, room) {
+            let retry = arrival.message.attempts > 0;
             self.hold(waiting(arrival, None));
-            self.tracks.ready(route, number);
+            self.tracks.ready(route, number, retry);
         }
         None
     }
@@ -224,17 +226,22 @@ impl Window {
 
     fn lane_due(&mut self, key: &LaneKey, arrival: Arrival, now: Timestamp) -> Option<Until> {
         let number = arrival.message.number();
+        let parked = self.tracks.is_parked(key.route);
         let lane = self.lanes.entry(key.clone()).or_default();
         // What cannot go yet makes room for others that are due.
-        let until = match lane.push_due(number) {
-            Due::Taken => {
-                self.hold(waiting(arrival, Some(key.clone())));
-                self.refresh(key);
-                return None;
+        let until = if parked {
+            Timestamp::PARKED
+        } else {
+            match lane.push_due(number) {
+                Due::Taken => {
+                    self.hold(waiting(arrival, Some(key.clone())));
+                    self.refresh(key);
+                    return None;
+                }
+                Due::Soon => now.plus(NOT_NOW),
+                Due::After(due) => due.max(now.plus(NOT_NOW)),
+                Due::Later => now.plus(PARKED),
             }
-            Due::Soon => now.plus(NOT_NOW),
-            Due::After(due) => due.max(now.plus(NOT_NOW)),
-            Due::Later => now.plus(PARKED),
         };
         // Left in the window without a place in their lane, they would be taken for known when they are read again.
         let behind = lane.schedule(number, Some(until));

@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     lane::{Lane, Wish},
+    manners::Allowance,
     shard::{Shard, Source},
     track::Tracks,
 };
@@ -107,7 +108,10 @@ struct Asked {
 }
 
 impl Window {
-    pub(super) fn new(limits: Limits, routes: &Routes) -> Self {
+    pub(super) fn new(mut limits: Limits, routes: &Routes) -> Self {
+        let tracks = Tracks::new(routes, limits.messages);
+        // With many destinations there is room for what each of them has on its way.
+        limits.messages = limits.messages.max(tracks.shares());
         Self {
             limits,
             shards: BTreeMap::new(),
@@ -115,7 +119,7 @@ impl Window {
             held_due: 0,
             weight: 0,
             usual_weight: None,
-            tracks: Tracks::new(routes, limits.messages),
+            tracks,
             lanes: HashMap::new(),
             wanted: VecDeque::new(),
             asked: None,
@@ -143,6 +147,11 @@ impl Window {
             .iter()
             .filter(|(_, shard)| !shard.leaving)
             .map(|(&shard, _)| shard)
+    }
+
+    /// The most messages that it ever holds.
+    pub(super) fn most(&self) -> usize {
+        self.limits.messages
     }
 
     pub(super) fn held(&self) -> usize {
@@ -263,7 +272,11 @@ impl Window {
         match lane.wish() {
             Wish::Go(number) => {
                 lane.take_turn(number);
-                self.tracks.ready(key.route, number);
+                let retry = self
+                    .held
+                    .get(&number)
+                    .is_some_and(|held| held.message.attempts > 0);
+                self.tracks.ready(key.route, number, retry);
             }
             Wish::Read(_) if !lane.wanted => {
                 lane.wanted = true;
@@ -301,6 +314,52 @@ impl Window {
                 headed_parked_lane: lane.is_some_and(|lane| lane.is_parked_for(number)),
             });
         }
+    }
+
+    /// It could not go after all, or nothing came of it that would count: it is the next one, as it was.
+    pub(super) fn put_back(&mut self, id: MessageId, lease: Lease) {
+        if !self.is_held(id, lease) {
+            return;
+        }
+        let number = id.number();
+        if let Some(held) = self.held.get_mut(&number) {
+            held.stage = Stage::Waiting;
+            let retry = held.message.attempts > u32::from(held.counted);
+            if let Some(route) = held.route {
+                self.tracks.ready_first(route, number, retry);
+            }
+            if self.shards.get(&lease.shard).is_none_or(|shard| shard.leaving) {
+                self.let_go(number);
+            }
+        }
+    }
+
+    /// What a destination is allowed from now on.
+    pub(super) fn allow(&mut self, route: usize, allowance: Allowance) {
+        self.tracks.allow(route, allowance);
+    }
+
+    /// Whether something of a destination was put away since this was last asked.
+    pub(super) fn was_put_away(&mut self, route: usize) -> bool {
+        self.tracks.was_put_away(route)
+    }
+
+    /// So many messages of a destination were brought back, and will be read.
+    pub(super) fn expect(&mut self, route: usize, count: usize) {
+        self.tracks.expect(route, count);
+    }
+
+    pub(super) fn room_left(&self, route: usize) -> usize {
+        self.tracks.room_left(route)
+    }
+
+    pub(super) fn name(&self, route: usize) -> &str {
+        self.tracks.name(route)
+    }
+
+    /// Whether a message waits for its turn at a destination.
+    pub(super) fn has_ready(&self, route: usize) -> bool {
+        self.tracks.has_ready(route)
     }
 
     pub(super) fn sending(&mut self, route: usize) {

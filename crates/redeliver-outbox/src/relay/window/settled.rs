@@ -6,7 +6,7 @@ use super::{Stage, Window};
 use crate::{
     Timestamp,
     plants::{Plant, planted},
-    store::{AfterDeath, Settlement, Verdict},
+    store::{AfterDeath, Settlement, Until, Verdict},
 };
 
 impl Window {
@@ -23,7 +23,16 @@ impl Window {
         if let Some(asked) = &mut self.asked {
             asked.settled.insert(settlement.id);
         }
-        let Some(key) = self.let_go(number).and_then(|held| held.lane) else {
+        let Some(held) = self.let_go(number) else {
+            return;
+        };
+        if settlement.verdict == Verdict::Postponed(Until::At(Timestamp::PARKED))
+            && let Some(route) = held.route
+        {
+            // Only what is written can be brought back.
+            self.tracks.put_away(route);
+        }
+        let Some(key) = held.lane else {
             return;
         };
         let Some(lane) = self.lanes.get_mut(&key) else {
@@ -53,10 +62,12 @@ impl Window {
         };
         held.counted = true;
         held.stage = Stage::Waiting;
+        // Before the count it may have been the first: a retry it is not by that.
+        let retry = held.message.attempts > 0;
         Arc::make_mut(&mut held.message).attempts = attempt;
         let shard = held.lease.shard;
         if let Some(route) = held.route {
-            self.tracks.ready_first(route, number);
+            self.tracks.ready_first(route, number, retry);
         }
         // In a shard on its way out nothing begins: the attempt stays counted, as that of a process that ended.
         if self.shards.get(&shard).is_none_or(|shard| shard.leaving) {

@@ -1,5 +1,7 @@
 //! The one place that knows the server's codes.
 
+use std::time::Duration;
+
 use mysql_async::{DriverError, Error, IoError, UrlError};
 
 use crate::store::{StoreError, StoreErrorKind, schema::MIGRATE};
@@ -33,6 +35,11 @@ pub(super) fn store_error(error: Error) -> StoreError {
         ),
     };
     said.caused_by(error)
+}
+
+pub(super) fn silent(patience: Duration) -> StoreError {
+    let what = format!("the database did not answer within {} s", patience.as_secs_f32());
+    StoreError::new(StoreErrorKind::Unreachable, what).next("check its address and that it runs")
 }
 
 /// Without its cause: a URL holds a password.

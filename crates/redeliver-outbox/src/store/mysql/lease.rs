@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use mysql_async::{Params, Value};
 
 use super::{MySqlStore, Work, row};
+use crate::Timestamp;
 use crate::store::{
     Beat, Claimed, Lease, Left, Membership, ParkedLane, Result, Scheduled, WorkerId, columns::Known as _,
     schema::not_migrated,
@@ -155,6 +156,27 @@ pub(super) async fn release(
         work.run(include_str!("sql/release.sql"), values).await?;
     }
     work.commit().await
+}
+
+pub(super) async fn unpark(
+    store: &MySqlStore,
+    shards: &[u16],
+    destination: &str,
+    at_most: usize,
+) -> Result<usize> {
+    if shards.is_empty() {
+        return Ok(0);
+    }
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    let sql = include_str!("sql/unpark.sql").replace("{shards}", &row::places(shards.len()));
+    let mut values = row::padded(shards);
+    values.push(row::datetime(Timestamp::PARKED).into());
+    values.push(destination.into());
+    values.push(at_most.into());
+    let count = work.run(&sql, Params::Positional(values)).await?;
+    work.commit().await?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 pub(super) async fn leave(store: &MySqlStore, worker: &WorkerId) -> Result<()> {

@@ -6,14 +6,16 @@ use std::{
     borrow::Cow,
     fmt,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use futures_core::future::BoxFuture;
+use futures_util::future::{Either, select};
 use mysql_async::{Conn, Opts, OptsBuilder, Pool, PoolConstraints, PoolOpts, prelude::Queryable};
+use redeliver::clock::Timer;
 
 use super::{
     Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
@@ -21,6 +23,7 @@ use super::{
 };
 use crate::limits::{
     CACHED_STATEMENTS, CONNECT_TIMEOUT, LONGEST_TRANSACTION, MYSQL_CONNECTIONS, MYSQL_LOCK_WAIT,
+    SERVER_PATIENCE,
 };
 
 mod desk;
@@ -41,7 +44,9 @@ use work::Work;
 /// An outbox in MariaDB or MySQL.
 #[derive(Clone)]
 pub struct MySqlStore {
-    pool: Pool,
+    opts: Opts,
+    pool: Arc<Mutex<Pool>>,
+    patience: Duration,
     names: Arc<Names>,
     longest_transaction: Duration,
     history: History,
@@ -89,8 +94,11 @@ impl MySqlStore {
                     .with_constraints(constraints)
                     .with_reset_connection(false),
             );
+        let opts = Opts::from(opts);
         let store = Self {
-            pool: Pool::new(opts),
+            pool: Arc::new(Mutex::new(Pool::new(opts.clone()))),
+            opts,
+            patience: SERVER_PATIENCE,
             names: Arc::new(names),
             longest_transaction: LONGEST_TRANSACTION,
             history: History::default(),
@@ -103,6 +111,13 @@ impl MySqlStore {
             .map_err(store_error)?;
         check_version(&version.unwrap_or_default())?;
         Ok(store)
+    }
+
+    /// How long the server may take to answer before the connection counts as lost: 30 seconds if nothing is said.
+    #[must_use]
+    pub const fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
     }
 
     /// How long a writer's transaction lasts at most, where the server does not let us see which ones are running (that takes the
@@ -126,16 +141,20 @@ impl MySqlStore {
     ///
     /// If one of them could not be closed in good order.
     pub async fn disconnect(self) -> Result<()> {
-        self.pool.disconnect().await.map_err(store_error)
+        self.pool().disconnect().await.map_err(store_error)
     }
 
     fn sql<'a>(&self, statement: &'a str) -> Cow<'a, str> {
         self.names.fill(statement)
     }
 
+    fn pool(&self) -> Pool {
+        self.pool.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// A connection, whatever the tables are like.
     async fn any_connection(&self) -> Result<Conn> {
-        let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.pool.get_conn()).await;
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, self.pool().get_conn()).await;
         connected
             .map_err(|_| {
                 let what = "the database did not take a connection in time, or all of ours are in use";
@@ -152,6 +171,18 @@ impl MySqlStore {
             self.fits.store(true, Ordering::Relaxed);
         }
         Ok(connection)
+    }
+
+    /// The work, given up when it takes too long. Its connection is one that hangs, and so may the others be: they are left behind
+    /// with their pool, which would keep a place for each.
+    async fn limited<T>(&self, work: impl Future<Output = Result<T>> + Send) -> Result<T> {
+        match select(Box::pin(work), Timer::limit(self.patience)).await {
+            Either::Left((result, _)) => result,
+            Either::Right(_) => {
+                *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = Pool::new(self.opts.clone());
+                Err(error::silent(self.patience))
+            }
+        }
     }
 
     /// Tables that were taken away are asked for again.
@@ -191,7 +222,7 @@ fn check_version(version: &str) -> Result<()> {
 
 impl Store for MySqlStore {
     fn beat<'a>(&'a self, beat: &'a Beat) -> BoxFuture<'a, Result<Membership>> {
-        Box::pin(lease::beat(self, beat))
+        Box::pin(self.limited(lease::beat(self, beat)))
     }
 
     fn claim<'a>(
@@ -200,7 +231,7 @@ impl Store for MySqlStore {
         at_most: usize,
         window: u32,
     ) -> BoxFuture<'a, Result<Vec<Claimed>>> {
-        Box::pin(lease::claim(self, worker, at_most, window))
+        Box::pin(self.limited(lease::claim(self, worker, at_most, window)))
     }
 
     fn release<'a>(
@@ -209,11 +240,20 @@ impl Store for MySqlStore {
         leases: &'a [Lease],
         clean: bool,
     ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(lease::release(self, worker, leases, clean))
+        Box::pin(self.limited(lease::release(self, worker, leases, clean)))
     }
 
     fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>> {
-        Box::pin(lease::leave(self, worker))
+        Box::pin(self.limited(lease::leave(self, worker)))
+    }
+
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(self.limited(lease::unpark(self, shards, destination, at_most)))
     }
 
     fn reader(&self) -> Box<dyn Reader> {
@@ -225,7 +265,7 @@ impl Store for MySqlStore {
         worker: &'a WorkerId,
         settlements: &'a [Settlement],
     ) -> BoxFuture<'a, Result<Settled>> {
-        Box::pin(settle::settle(self, worker, settlements))
+        Box::pin(self.limited(settle::settle(self, worker, settlements)))
     }
 }
 

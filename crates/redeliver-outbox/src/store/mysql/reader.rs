@@ -382,6 +382,7 @@ impl Reader for MySqlReader {
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
-        Box::pin(self.read_on(demand))
+        let store = self.store.clone();
+        Box::pin(async move { store.limited(self.read_on(demand)).await })
     }
 }

@@ -9,6 +9,7 @@ use super::{
     session::{Begin, Parameter},
     value::{self, Time},
 };
+use crate::Timestamp;
 use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId};
 
 pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
@@ -149,6 +150,33 @@ pub(super) async fn release(inner: &Inner, worker: &WorkerId, leases: &[Lease], 
         )
         .await?;
     Ok(())
+}
+
+pub(super) async fn unpark(
+    inner: &Inner,
+    shards: &[u16],
+    destination: &str,
+    at_most: usize,
+) -> Result<usize> {
+    let mut session = inner.session().await?;
+    let shards: Vec<i16> = shards.iter().copied().map(value::shard).collect();
+    let (parked, limit) = (Time(Timestamp::PARKED), value::limit(at_most));
+    session.opens();
+    session.begin(Begin::Write).await?;
+    let count = session
+        .execute(
+            include_str!("sql/unpark.sql"),
+            &[
+                (&shards, Type::INT2_ARRAY),
+                (&parked, Type::TIMESTAMPTZ),
+                (&destination, Type::TEXT),
+                (&limit, Type::INT8),
+            ],
+        )
+        .await?;
+    session.commit().await?;
+    session.closed();
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
 pub(super) async fn leave(inner: &Inner, worker: &WorkerId) -> Result<()> {

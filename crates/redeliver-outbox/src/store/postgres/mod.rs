@@ -60,7 +60,7 @@ impl Default for PostgresOptions {
             history: History::default(),
             connections: limits::POSTGRES_CONNECTIONS,
             connect_timeout: limits::CONNECT_TIMEOUT,
-            patience: limits::POSTGRES_PATIENCE,
+            patience: limits::SERVER_PATIENCE,
         }
     }
 }
@@ -183,6 +183,18 @@ impl Store for PostgresStore {
 
     fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.0.limited(lease::leave(&self.0, worker)))
+    }
+
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(
+            self.0
+                .limited(lease::unpark(&self.0, shards, destination, at_most)),
+        )
     }
 
     fn reader(&self) -> Box<dyn Reader> {

@@ -24,6 +24,8 @@ pub(super) enum Purpose {
     Write,
     /// Making or changing the tables, whatever version they have.
     Schema,
+    /// Looking which version they have.
+    Version,
 }
 
 /// The open connections to one database.
@@ -68,7 +70,7 @@ impl Database {
     /// A panic in the middle of a transaction has rolled it back: the connection is as good as before.
     pub(super) fn connection(&self, purpose: Purpose) -> MutexGuard<'_, Connection> {
         let connection = match &self.read {
-            Some(read) if purpose == Purpose::Read => read,
+            Some(read) if matches!(purpose, Purpose::Read | Purpose::Version) => read,
             _ => &self.write,
         };
         connection.lock().unwrap_or_else(PoisonError::into_inner)

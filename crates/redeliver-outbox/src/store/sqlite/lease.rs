@@ -120,6 +120,22 @@ pub(super) fn release(session: &Session<'_>, worker: &WorkerId, leases: &[Lease]
     Ok(())
 }
 
+pub(super) fn unpark(
+    session: &Session<'_>,
+    shards: &[u16],
+    destination: &str,
+    at_most: usize,
+) -> Done<usize> {
+    let values = (
+        session.now.as_millis(),
+        Timestamp::PARKED.as_millis(),
+        destination,
+        format!("{shards:?}"),
+        row::limit(at_most),
+    );
+    Ok(session.execute(include_str!("sql/unpark.sql"), values)?)
+}
+
 pub(super) fn leave(session: &Session<'_>, worker: &WorkerId) -> Done<()> {
     session.execute(include_str!("sql/leave.sql"), [&worker.0])?;
     Ok(())

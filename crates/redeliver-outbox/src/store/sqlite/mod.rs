@@ -77,7 +77,7 @@ impl SqliteStore {
 
     /// Whether there is nothing in it at all.
     pub(super) fn is_empty(&self) -> BoxFuture<'static, Result<bool>> {
-        self.run(Purpose::Schema, |session| {
+        self.run(Purpose::Version, |session| {
             Ok(session.row(include_str!("sql/is_empty.sql"), [], |row| row.get(0))?)
         })
     }
@@ -139,7 +139,7 @@ impl SqliteStore {
 
     fn transact<T>(&self, purpose: Purpose, work: impl FnOnce(&Session<'_>) -> Done<T>) -> Done<T> {
         let behavior = match purpose {
-            Purpose::Read => TransactionBehavior::Deferred,
+            Purpose::Read | Purpose::Version => TransactionBehavior::Deferred,
             Purpose::Write | Purpose::Schema => TransactionBehavior::Immediate,
         };
         let connection = self.database.connection(purpose);
@@ -148,7 +148,7 @@ impl SqliteStore {
             names: &self.names,
             now: (self.clock)(),
         };
-        if purpose != Purpose::Schema {
+        if !matches!(purpose, Purpose::Schema | Purpose::Version) {
             schema::require_current(&session)?;
         }
         let value = work(&session)?;
@@ -184,6 +184,18 @@ impl Store for SqliteStore {
         let (worker, leases) = (worker.clone(), leases.to_vec());
         self.run(Purpose::Write, move |session| {
             lease::release(session, &worker, &leases, clean)
+        })
+    }
+
+    fn unpark<'a>(
+        &'a self,
+        shards: &'a [u16],
+        destination: &'a str,
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        let (shards, destination) = (shards.to_vec(), destination.to_owned());
+        self.run(Purpose::Write, move |session| {
+            lease::unpark(session, &shards, &destination, at_most)
         })
     }
 

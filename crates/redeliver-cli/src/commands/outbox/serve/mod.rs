@@ -3,6 +3,7 @@
 mod empty;
 mod figures;
 mod retention;
+mod shown;
 mod telling;
 
 use std::{pin::pin, sync::Arc, time::Duration};
@@ -18,7 +19,7 @@ use redeliver_outbox::{
 use serde_json::json;
 use tokio::{sync::watch, task::JoinSet};
 
-use self::{figures::Sum, telling::Telling};
+use self::{figures::Sum, shown::Reader, telling::Telling};
 use super::{
     database::{DatabaseFlags, Outbox},
     settings::{BUILT_IN, Settings},
@@ -65,6 +66,8 @@ enum Stop {
     Told,
     Empty,
     TimeUp,
+    /// Nobody can see what is to be shown.
+    Unseen,
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
@@ -76,17 +79,25 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     };
     greet(telling, &outbox.settings);
     look_first(telling, &outbox).await?;
-    let relays = Relays::start(&outbox);
+    let reader = Reader::default();
+    let relays = Relays::start(&outbox, &reader);
     let stop = until(told, args.run_for, args.until_empty, &outbox);
     let mut stop = pin!(stop);
     let why = tokio::select! {
         why = &mut stop => why,
+        () = reader.gone() => Stop::Unseen,
         never = retention::forget(&outbox) => match never {},
         never = figures::tell(telling, &relays.figures) => match never {},
     };
     let figures = relays.figures.clone();
     let finished = relays.stop().await;
     telling.end(&finished, &Sum::of(&figures));
+    if why == Stop::Unseen {
+        anyhow::bail!(
+            "standard output cannot be written to, and messages to \"log\" are shown there: what was not shown is still to be \
+             delivered; run `redeliver serve` with an output that takes it"
+        );
+    }
     Ok(match (finished.clean, why) {
         (false, _) => Exit::Unfinished,
         (true, Stop::TimeUp) if args.until_empty => Exit::TimeUp,
@@ -194,7 +205,7 @@ struct Relays {
 }
 
 impl Relays {
-    fn start(outbox: &Outbox) -> Self {
+    fn start(outbox: &Outbox, reader: &Reader) -> Self {
         let settings = &outbox.settings;
         let count = if settings.is_sqlite() {
             1
@@ -209,7 +220,7 @@ impl Relays {
         };
         for _ in 0..count {
             let store = Arc::clone(&outbox.opened.store);
-            let relay = Relay::new(store, settings.routes.clone(), config(settings));
+            let relay = Relay::new(store, reader.of(&settings.routes), config(settings));
             relays.figures.push(relay.figures());
             let mut stopped = stopped.clone();
             relays.running.spawn(async move {

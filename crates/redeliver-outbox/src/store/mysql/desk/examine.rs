@@ -23,6 +23,7 @@ pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
     let mut work = Work::snapshot(store, &mut connection).await?;
     let mut findings = server(&mut work).await?;
     findings.push(look::shards(&mut work).await?.finding());
+    findings.push(numbers(&mut work).await?);
     match transactions(&mut work).await {
         Ok(found) => findings.extend(found),
         Err(error) if error.kind() == StoreErrorKind::Denied => findings.push(finding(
@@ -35,6 +36,28 @@ pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
         Err(error) => return Err(error),
     }
     Ok(findings)
+}
+
+/// Numbers count by themselves. Where somebody has written one, an id may have no room for it and for all that follow.
+async fn numbers(work: &mut Work<'_>) -> Result<Finding> {
+    let row = work.row(include_str!("../sql/examine_numbers.sql"), ()).await?;
+    let wrong: u64 = row.map_or(Ok(0), |mut row| row.take())?;
+    Ok(if wrong == 0 {
+        finding(
+            Grade::Good,
+            "numbers",
+            "every message has a number that an id has room for".to_owned(),
+            "",
+        )
+    } else {
+        finding(
+            Grade::Problem,
+            "numbers",
+            format!("{wrong} messages have a number that no id has room for, and are never delivered"),
+            "insert them again without a number, delete those rows, and set the table's AUTO_INCREMENT back; an application must never \
+             write the column number",
+        )
+    })
 }
 
 async fn server(work: &mut Work<'_>) -> Result<Vec<Finding>> {

@@ -1,11 +1,12 @@
--- The variable is the connection's: a new one has none.
+-- The variable is the connection's: a new one has none. No CHECK may name a column that counts by itself, so numbers that are too large
+-- for an id, which somebody must have written, are passed over here; `redeliver doctor` tells of them.
 SELECT
     UTC_TIMESTAMP(3),
     @server_is_known IS NULL,
     ?,
     EXISTS (SELECT 1 FROM redeliver_outbox FORCE INDEX (local_redeliver_outbox_due)
-        WHERE shard = ? AND next_attempt_at IS NULL AND number > ?),
+        WHERE shard = ? AND next_attempt_at IS NULL AND number > ? AND number <= 1152921504606846975),
     EXISTS (SELECT 1 FROM redeliver_outbox FORCE INDEX (local_redeliver_outbox_due)
-        WHERE shard = ? AND next_attempt_at <= UTC_TIMESTAMP(3)),
+        WHERE shard = ? AND next_attempt_at <= UTC_TIMESTAMP(3) AND number <= 1152921504606846975),
     (SELECT MIN(next_attempt_at) FROM redeliver_outbox FORCE INDEX (local_redeliver_outbox_due)
         WHERE shard = ? AND next_attempt_at > UTC_TIMESTAMP(3))

@@ -1,7 +1,8 @@
 -- The hot table: what is live, and nothing else. Times are milliseconds since 1970, UTC; julianday tells them, because an application
 -- may insert with a SQLite older than 3.42, whose unixepoch knows no milliseconds and would give NULL.
 CREATE TABLE redeliver_outbox (
-    number          INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice, not even after the newest row is gone
+    number          INTEGER PRIMARY KEY AUTOINCREMENT -- never given twice, not even after the newest row is gone
+                    CHECK (number BETWEEN 1 AND 1152921504606846975), -- 60 bits are what an id has room for
     salt            INTEGER NOT NULL DEFAULT (random()),
     shard           INTEGER NOT NULL GENERATED ALWAYS AS ({shard_of_row}) VIRTUAL,
     destination     TEXT    NOT NULL,

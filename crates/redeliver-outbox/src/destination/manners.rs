@@ -1,0 +1,38 @@
+use std::time::Duration;
+
+use redeliver::{BreakerRule, BudgetRule};
+
+/// How a destination is treated when it is slow, throttles, is down or refuses everything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Manners {
+    /// The fewest attempts that run at a time, however slow it is. The most is the route's `concurrency`.
+    pub floor: usize,
+    /// The most attempts that begin in a second.
+    pub rate: Option<f64>,
+    /// The retries that may be added to the first attempts.
+    pub budget: BudgetRule,
+    /// When it counts as down, and for how long before it is tried with one message.
+    pub breaker: BreakerRule,
+    /// How long after an outage until it gets all that it takes. Meanwhile at most twice as much as before.
+    pub ramp: Duration,
+    /// The longest rest that it may ask for with `Retry-After`; each message's own policy has a limit of its own.
+    pub longest_rest: Duration,
+}
+
+impl Default for Manners {
+    fn default() -> Self {
+        Self {
+            floor: 1,
+            rate: None,
+            // Three in ten that fail, and are tried again until they arrive, are not held up.
+            budget: BudgetRule::ratio(0.5).floor_per_second(20),
+            breaker: BreakerRule::DEFAULT
+                .failure_rate(0.8)
+                .minimum_calls(20)
+                .open_for(Duration::from_secs(30)),
+            ramp: Duration::from_secs(60),
+            longest_rest: Duration::from_secs(3600),
+        }
+    }
+}
