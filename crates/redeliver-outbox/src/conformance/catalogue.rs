@@ -3,7 +3,7 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, claim, edit, failure::Outcome, fault, guard, history, lane, lease, migrate, model,
+    Factory, Failure, away, claim, edit, failure::Outcome, fault, guard, history, lane, lease, migrate, model,
     order, page, payload, query, read, redrive, retain, settle, status, write,
 };
 
@@ -259,6 +259,9 @@ macro_rules! __conformance_catalogue {
                 s150_a_read_after_an_error_returns_what_the_failed_one_would_have
                 s151_a_settle_is_whole_or_not_at_all
                 s152_a_redrive_is_whole_or_not_at_all
+            }
+            away {
+                s170_what_is_put_away_comes_back_in_its_order
             }
             model {
                 s160_random_histories_agree_with_the_model

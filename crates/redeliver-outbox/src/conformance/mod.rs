@@ -18,6 +18,7 @@ use crate::{
     store::{History, Result, Store},
 };
 
+mod away;
 mod catalogue;
 mod claim;
 mod edit;

@@ -19,8 +19,15 @@ pub(in crate::verify) fn check_demand(world: &World, process: ProcessId, demand:
     // Each destination has room for twice what runs at a time, however many there are.
     let destinations = &world.scenario.destinations;
     let share = |concurrency: usize| (limits.window / destinations.len().max(1)).max(2 * concurrency);
-    let shares = destinations.iter().map(|destination| share(destination.concurrency)).sum();
-    let room = limits.window.max(shares).saturating_sub(busy).min(limits.read_batch);
+    let shares = destinations
+        .iter()
+        .map(|destination| share(destination.concurrency))
+        .sum();
+    let room = limits
+        .window
+        .max(shares)
+        .saturating_sub(busy)
+        .min(limits.read_batch);
     if demand.fresh > room {
         let what = format!(
             "{process} asked for {} messages while it has {busy} on their way, and there is room for {room}",
