@@ -34,6 +34,7 @@ const HTTP: &[&str] = &[
     "ca",
     "retry_statuses",
     "never_retry_statuses",
+    "webhook",
 ];
 
 const KINDS: &[&str] = &["http", "log"];
@@ -156,6 +157,13 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
     }
     if let Some(field) = section.get("ca") {
         builder = builder.certificate_authority(field.contents()?);
+    }
+    if let Some(webhook) = section.section("webhook")? {
+        webhook.only(&["secrets"])?;
+        let secrets = webhook.require("secrets", "what signs, such as [\"$WEBHOOK_SECRET\"]")?;
+        for secret in secrets.secrets()? {
+            builder = builder.webhook_secret(secret);
+        }
     }
     let http = builder.statuses(statuses(section)?).build().map_err(|error| {
         // The error names the setting that it is about.

@@ -7,7 +7,7 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 
-use super::{Http, check_name, connect};
+use super::{Http, Shape, connect, webhook::Secret};
 
 /// How long a connection may take, unless the configuration says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,13 +19,14 @@ pub struct HttpBuilder {
     statuses: StatusTable,
     connect_timeout: Duration,
     authorities: Vec<Vec<u8>>,
+    secrets: Vec<String>,
 }
 
 /// Why there can be no such HTTP destination. No header's value and no password is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct InvalidHttp {
-    /// Which of its settings is wrong: `url`, `headers`, `ca`.
+    /// Which of its settings is wrong: `url`, `headers`, `ca`, `webhook`.
     pub field: &'static str,
     /// What is wrong with it, and what is allowed.
     pub rule: String,
@@ -44,6 +45,7 @@ impl HttpBuilder {
             statuses: StatusTable::DEFAULT,
             connect_timeout: CONNECT_TIMEOUT,
             authorities: Vec::new(),
+            secrets: Vec::new(),
         }
     }
 
@@ -75,19 +77,32 @@ impl HttpBuilder {
         self
     }
 
+    /// One more secret that signs every request as Standard Webhooks has it: `whsec_…` (HMAC-SHA256) or `whsk_…` (ed25519). While secrets
+    /// are rotated there are two: each signs, and the receiver may know either.
+    #[must_use]
+    pub fn webhook_secret(mut self, secret: impl Into<String>) -> Self {
+        self.secrets.push(secret.into());
+        self
+    }
+
     /// The destination.
     ///
     /// # Errors
-    /// A URL that cannot be called, a header that cannot be sent, an authority that is no certificate.
+    /// A URL that cannot be called, a header that cannot be sent, an authority that is no certificate, a secret that cannot sign.
     pub fn build(self) -> Result<Http, InvalidHttp> {
         let (url, origin) = target(&self.url)?;
         let client = connect::client(trusted(&self.authorities)?, self.connect_timeout)
             .map_err(|error| invalid("ca", format!("TLS cannot be set up: {error}")))?;
+        let mut shape = Shape {
+            url,
+            fixed: HeaderMap::with_capacity(self.headers.len()),
+            secrets: signing(&self.secrets)?,
+        };
+        fix(&mut shape, self.headers)?;
         Ok(Http {
             client,
-            url,
             origin,
-            fixed: fixed(self.headers)?,
+            shape,
             statuses: self.statuses,
         })
     }
@@ -145,12 +160,31 @@ fn without_path(text: &str) -> String {
     }
 }
 
-fn fixed(headers: Vec<(String, String)>) -> Result<HeaderMap, InvalidHttp> {
-    let mut fixed = HeaderMap::with_capacity(headers.len());
+fn signing(texts: &[String]) -> Result<Vec<Secret>, InvalidHttp> {
+    let wrong = |place: usize, rule: &str| invalid("webhook", format!("secret {} {rule}", place + 1));
+    let secret = |(place, text): (usize, &String)| {
+        let secret: Secret = text
+            .trim()
+            .parse()
+            .map_err(|error| wrong(place, &format!("{error}")))?;
+        match secret.signs() {
+            true => Ok(secret),
+            false => Err(wrong(
+                place,
+                "is the public half of a key, which cannot sign; the private one begins with whsk_",
+            )),
+        }
+    };
+    texts.iter().enumerate().map(secret).collect()
+}
+
+fn fix(shape: &mut Shape, headers: Vec<(String, String)>) -> Result<(), InvalidHttp> {
     for (name, value) in headers {
         let known = HeaderName::try_from(&name)
             .map_err(|_| invalid("headers", format!("{name:?} is no name that HTTP allows")))?;
-        check_name(&known).map_err(|rule| invalid("headers", rule))?;
+        shape
+            .check_name(&known)
+            .map_err(|rule| invalid("headers", rule))?;
         let visible = value
             .bytes()
             .all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
@@ -163,9 +197,9 @@ fn fixed(headers: Vec<(String, String)>) -> Result<HeaderMap, InvalidHttp> {
             });
         let mut value = value?;
         value.set_sensitive(true);
-        fixed.insert(known, value);
+        shape.fixed.insert(known, value);
     }
-    Ok(fixed)
+    Ok(())
 }
 
 fn trusted(authorities: &[Vec<u8>]) -> Result<RootCertStore, InvalidHttp> {
@@ -263,6 +297,32 @@ mod tests {
                 .unwrap_err();
             assert_eq!(error.field, "headers", "{error}");
         }
+    }
+
+    #[test]
+    fn a_secret_that_cannot_sign_is_refused_and_not_shown() {
+        let good = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        for (text, words) in [
+            ("hunter2", "secret 2 must begin with whsec_"),
+            ("whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=", "cannot sign"),
+        ] {
+            let builder = Http::to("http://example.com")
+                .webhook_secret(good)
+                .webhook_secret(text);
+            assert!(!format!("{builder:?}").contains(text));
+            let error = builder.build().unwrap_err();
+            assert_eq!(error.field, "webhook");
+            assert!(
+                error.rule.contains(words) && !error.rule.contains(text),
+                "{error}"
+            );
+        }
+        let header = Http::to("http://example.com").header("Webhook-Id", "7");
+        assert!(header.build().is_ok(), "nobody signs");
+        let header = Http::to("http://example.com")
+            .header("Webhook-Id", "7")
+            .webhook_secret(good);
+        assert_eq!(header.build().unwrap_err().field, "headers");
     }
 
     #[test]

@@ -4,20 +4,19 @@ mod answer;
 mod builder;
 mod connect;
 mod request;
+pub mod webhook;
 
 use std::{fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
-use http::{HeaderMap, Uri};
 use hyper_util::client::legacy::{self, connect::capture_connection};
 use redeliver::{Class, address::printable, cause, classify::StatusTable, clock, duration};
 
 pub use builder::{HttpBuilder, InvalidHttp};
-use request::check_name;
+use request::Shape;
 
 use super::{Delivery, Destination, Outcome};
-use crate::DeadReason;
 
 /// Posts each message to a URL.
 ///
@@ -28,6 +27,8 @@ use crate::DeadReason;
 /// - `redeliver-attempt`: which attempt it is, from 1
 /// - `traceparent`: the message's, if it has one
 /// - `user-agent`: `redeliver/` and the version
+/// - `webhook-id`, `webhook-timestamp`, `webhook-signature`: the message's id, the time of the attempt and a signature for each secret, as
+///   Standard Webhooks has them, where there are secrets
 ///
 /// Any 2xx is taken as delivered as soon as its head has come. A redirect is a failure and is not followed. What may have arrived although
 /// no answer came is [`Outcome::Ambiguous`].
@@ -44,10 +45,9 @@ use crate::DeadReason;
 /// ```
 pub struct Http {
     client: legacy::Client<connect::Connector, request::Body>,
-    url: Uri,
     /// Scheme, host and port. The path stays out of errors and logs: with many services it is the secret.
     origin: String,
-    fixed: HeaderMap,
+    shape: Shape,
     statuses: StatusTable,
 }
 
@@ -59,12 +59,9 @@ impl Http {
     }
 
     async fn attempt(&self, delivery: Delivery<'_>) -> Outcome {
-        let mut request = match request::make(&self.url, &self.fixed, delivery) {
+        let mut request = match self.shape.request(delivery, clock::wall()) {
             Ok(request) => request,
-            Err(reason) => {
-                let kind = DeadReason::InvalidHeaders;
-                return Outcome::Reject { kind, reason };
-            }
+            Err((kind, reason)) => return Outcome::Reject { kind, reason },
         };
         let connection = capture_connection(&mut request);
         let began = clock::now();
@@ -131,7 +128,7 @@ impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http")
             .field("origin", &self.origin)
-            .field("headers", &self.fixed.keys().collect::<Vec<_>>())
+            .field("headers", &self.shape.fixed.keys().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }

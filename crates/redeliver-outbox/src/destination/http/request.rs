@@ -1,5 +1,7 @@
 //! The request of one attempt.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
@@ -7,8 +9,14 @@ use http::{
 };
 use http_body_util::Full;
 
-use super::Delivery;
-use crate::{Payload, destination::headers};
+use super::{
+    Delivery,
+    webhook::{self, Secret},
+};
+use crate::{
+    DeadReason, Payload,
+    destination::{Refusal, headers},
+};
 
 pub(super) type Body = Full<Bytes>;
 
@@ -17,6 +25,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const ATTEMPT: HeaderName = HeaderName::from_static("redeliver-attempt");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
 /// What frames a request is the connection's to say: two opinions on where a body ends are how one request becomes two.
 const FRAMING: [&str; 11] = [
@@ -34,7 +45,7 @@ const FRAMING: [&str; 11] = [
 ];
 
 /// Whether neither HTTP itself nor the relay owns this header.
-pub(super) fn check_name(name: &HeaderName) -> Result<(), String> {
+fn check_name(name: &HeaderName) -> Result<(), String> {
     if FRAMING.contains(&name.as_str()) {
         return Err(format!(
             "the header {name} is set by the connection and by nobody else"
@@ -46,50 +57,89 @@ pub(super) fn check_name(name: &HeaderName) -> Result<(), String> {
     Ok(())
 }
 
-/// The request, or why the message's headers cannot be sent.
-pub(super) fn make(url: &Uri, fixed: &HeaderMap, delivery: Delivery<'_>) -> Result<Request<Body>, String> {
-    let mut request = Request::new(body(&delivery.message.payload));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = url.clone();
-    *request.headers_mut() = headers_of(fixed, delivery)?;
-    Ok(request)
+/// What the requests of a destination have in common.
+pub(super) struct Shape {
+    pub(super) url: Uri,
+    pub(super) fixed: HeaderMap,
+    /// Each of them signs.
+    pub(super) secrets: Vec<Secret>,
 }
 
-/// What is configured wins over what a message says, so that no message speaks in another's name.
-fn headers_of(fixed: &HeaderMap, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
-    let message = delivery.message;
-    let mut headers = HeaderMap::with_capacity(fixed.len() + 8);
-    headers.insert(USER_AGENT, AGENT);
-    headers.insert(CONTENT_TYPE, JSON);
-    for (name, value) in headers::of(message)? {
-        let shown = || format!("the message's header {name} cannot be sent");
-        let known = HeaderName::try_from(&name).map_err(|_| shown())?;
-        check_name(&known)?;
-        headers.insert(known, HeaderValue::try_from(value).map_err(|_| shown())?);
+impl Shape {
+    /// The request of an attempt at this time since 1970, or why the message cannot be sent.
+    pub(super) fn request(&self, delivery: Delivery<'_>, now: Duration) -> Result<Request<Body>, Refusal> {
+        let body = body(&delivery.message.payload);
+        let mut headers = self
+            .headers(delivery)
+            .map_err(|reason| (DeadReason::InvalidHeaders, reason))?;
+        self.sign(&mut headers, &delivery.message.id.to_string(), now, &body);
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = self.url.clone();
+        *request.headers_mut() = headers;
+        Ok(request)
     }
-    headers::check_columns(message)?;
-    for (name, text) in [
-        (CONTENT_TYPE, &message.content_type),
-        (TRACEPARENT, &message.traceparent),
-    ] {
-        if let Some(text) = text {
-            let value = HeaderValue::try_from(text)
-                .map_err(|_| format!("the message's {name} cannot be sent as a header"))?;
-            headers.insert(name, value);
+
+    /// Whether a header of this name may be given by the configuration or by a message.
+    pub(super) fn check_name(&self, name: &HeaderName) -> Result<(), String> {
+        let signs = [&WEBHOOK_ID, &WEBHOOK_TIMESTAMP, &WEBHOOK_SIGNATURE].contains(&name);
+        if signs && !self.secrets.is_empty() {
+            return Err(format!("the header {name} is set by the relay, which signs"));
         }
+        check_name(name)
     }
-    for (name, value) in fixed {
-        headers.insert(name, value.clone());
+
+    fn sign(&self, headers: &mut HeaderMap, id: &str, now: Duration, body: &[u8]) {
+        if self.secrets.is_empty() {
+            return;
+        }
+        let seconds = now.as_secs();
+        let signatures = webhook::sign(&self.secrets, id, seconds, body);
+        // Ids and base64 are what every header may hold.
+        for (name, text) in [(WEBHOOK_ID, id), (WEBHOOK_SIGNATURE, &signatures)] {
+            if let Ok(value) = HeaderValue::try_from(text) {
+                headers.insert(name, value);
+            }
+        }
+        headers.insert(WEBHOOK_TIMESTAMP, seconds.into());
     }
-    let id = HeaderValue::try_from(message.id.to_string()).map_err(|error| error.to_string())?;
-    headers.insert(IDEMPOTENCY_KEY, id);
-    headers.insert(ATTEMPT, delivery.attempt.into());
-    Ok(headers)
+
+    /// What is configured wins over what a message says, so that no message speaks in another's name.
+    fn headers(&self, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
+        let message = delivery.message;
+        let mut headers = HeaderMap::with_capacity(self.fixed.len() + 8);
+        headers.insert(USER_AGENT, AGENT);
+        headers.insert(CONTENT_TYPE, JSON);
+        for (name, value) in headers::of(message)? {
+            let shown = || format!("the message's header {name} cannot be sent");
+            let known = HeaderName::try_from(&name).map_err(|_| shown())?;
+            self.check_name(&known)?;
+            headers.insert(known, HeaderValue::try_from(value).map_err(|_| shown())?);
+        }
+        headers::check_columns(message)?;
+        for (name, text) in [
+            (CONTENT_TYPE, &message.content_type),
+            (TRACEPARENT, &message.traceparent),
+        ] {
+            if let Some(text) = text {
+                let value = HeaderValue::try_from(text)
+                    .map_err(|_| format!("the message's {name} cannot be sent as a header"))?;
+                headers.insert(name, value);
+            }
+        }
+        for (name, value) in &self.fixed {
+            headers.insert(name, value.clone());
+        }
+        let id = HeaderValue::try_from(message.id.to_string()).map_err(|error| error.to_string())?;
+        headers.insert(IDEMPOTENCY_KEY, id);
+        headers.insert(ATTEMPT, delivery.attempt.into());
+        Ok(headers)
+    }
 }
 
-fn body(payload: &Payload) -> Body {
-    Full::new(match payload {
+fn body(payload: &Payload) -> Bytes {
+    match payload {
         Payload::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
         Payload::Binary(bytes) => bytes.clone(),
-    })
+    }
 }

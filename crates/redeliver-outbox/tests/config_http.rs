@@ -1,0 +1,115 @@
+//! What the configuration says of the requests of an HTTP destination, and what is said of mistakes.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test ends where something is not as it should be"
+)]
+
+use std::{fs, path::Path};
+
+use redeliver_outbox::config::{Config, ConfigError};
+
+const SECRET: &str = "hunter2";
+const WHSEC: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// A destination that says this besides its type and its URL.
+fn parse(settings: &str) -> Result<Config, ConfigError> {
+    parse_in(Path::new("redeliver.toml"), settings)
+}
+
+fn parse_in(file: &Path, settings: &str) -> Result<Config, ConfigError> {
+    let url = match settings.contains("url = ") {
+        true => "",
+        false => "url = \"https://example.com/events\"\n",
+    };
+    let text = format!("[destinations.shop]\ntype = \"http\"\n{url}{settings}");
+    let variables = |name: &str| match name {
+        "TOKEN" => Some(SECRET.to_owned()),
+        "WHSEC" => Some(WHSEC.to_owned()),
+        _ => None,
+    };
+    Config::parse(&text, file, &variables)
+}
+
+/// Each is refused with these words, at a place in the file, and without the secret.
+fn refused(cases: &[(&str, &str)]) {
+    for (settings, words) in cases {
+        let error = parse(settings).unwrap_err();
+        assert!(error.place.is_some(), "{settings}: {error}");
+        let error = error.to_string();
+        assert!(error.contains(words), "{settings}: {error}");
+        assert!(
+            !error.contains(SECRET) && !error.contains('\n'),
+            "{settings}: {error}"
+        );
+    }
+}
+
+/// Each is understood, and shows no secret.
+fn taken(cases: &[&str]) {
+    for settings in cases {
+        let config = parse(settings).unwrap_or_else(|error| panic!("{settings}: {error}"));
+        let shown = format!("{config:?}");
+        assert!(!shown.contains(SECRET) && !shown.contains(&WHSEC[6..]), "{shown}");
+    }
+}
+
+#[test]
+fn secrets_of_webhooks() {
+    taken(&[
+        r#"webhook = { secrets = "$WHSEC" }"#,
+        r#"webhook.secrets = ["$WHSEC", { env = "WHSEC" }, "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbc="]"#,
+    ]);
+    refused(&[
+        ("webhook = \"hunter2\"", "shop.webhook: must be a table"),
+        ("webhook = {}", "shop.webhook.secrets: is missing"),
+        ("webhook = { secrets = [] }", "must hold at least one secret"),
+        (
+            "webhook = { secrets = [7] }",
+            "must be text in quotes, \"$NAME\", { env = \"NAME\" } or { file = \"NAME\" }",
+        ),
+        (
+            "webhook = { secrets = \"hunter2\" }",
+            "shop.webhook: secret 1 must begin with whsec_",
+        ),
+        (
+            "webhook = { secrets = [\"$WHSEC\", \"$TOKEN\"] }",
+            "secret 2 must begin with whsec_",
+        ),
+        ("webhook = { secrets = [\"$MISSING\"] }", "MISSING is not set"),
+        ("webhook = { secret = \"hunter2\" }", "did you mean secrets?"),
+        (
+            "webhook = { secrets = [\"$WHSEC\"] }\nheaders = { Webhook-Id = \"hunter2\" }",
+            "shop.headers: the header webhook-id is set by the relay",
+        ),
+    ]);
+}
+
+#[test]
+fn a_secret_may_be_in_a_file_beside_this_one() {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("secrets-{}", std::process::id()));
+    fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("redeliver.toml");
+    fs::write(directory.join("webhook.secret"), format!("{WHSEC}\r\n")).unwrap();
+    fs::write(directory.join("token"), "\nhunter2").unwrap();
+    fs::write(directory.join("bytes"), [0xff]).unwrap();
+    let parse = |settings: &str| parse_in(&file, settings).map_err(|error| error.to_string());
+    parse(r#"webhook.secrets = [{ file = "webhook.secret" }]"#).unwrap();
+    for (settings, words) in [
+        (r#"headers = { a = { file = "nowhere" } }"#, "cannot be read"),
+        (r#"headers = { a = { file = "bytes" } }"#, "no text"),
+        (
+            r#"headers = { a = { file = "token" } }"#,
+            "value of a holds a character",
+        ),
+        (
+            r#"headers = { a = { file = "token", env = "TOKEN" } }"#,
+            "leave one of them out",
+        ),
+    ] {
+        let error = parse(settings).unwrap_err();
+        assert!(error.contains(words) && !error.contains(SECRET), "{error}");
+    }
+    fs::remove_dir_all(directory).unwrap();
+}
