@@ -165,6 +165,8 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
             builder = builder.webhook_secret(secret);
         }
     }
+    let idempotent = section.get("idempotent").map(|field| field.flag()).transpose()?;
+    builder = builder.idempotent(idempotent.unwrap_or(true));
     let http = builder.statuses(statuses(section)?).build().map_err(|error| {
         // The error names the setting that it is about.
         match section.get(error.field) {

@@ -57,6 +57,11 @@ pub enum Outcome {
         /// What happened, for the operator.
         reason: String,
     },
+    /// It takes nothing any more, and says so for good. The message is kept: no wait mends it, but an operator may.
+    Disable {
+        /// What happened, for the operator.
+        reason: String,
+    },
     /// It may have taken it: the answer is missing. Tried again where the destination bears the same message twice.
     Ambiguous {
         /// What happened, for the operator.

@@ -7,7 +7,7 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 
-use super::{Http, Shape, connect, webhook::Secret};
+use super::{Http, Reading, Shape, connect, webhook::Secret};
 
 /// How long a connection may take, unless the configuration says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -17,6 +17,7 @@ pub struct HttpBuilder {
     url: String,
     headers: Vec<(String, String)>,
     statuses: StatusTable,
+    idempotent: bool,
     connect_timeout: Duration,
     authorities: Vec<Vec<u8>>,
     secrets: Vec<String>,
@@ -43,6 +44,7 @@ impl HttpBuilder {
             url,
             headers: Vec::new(),
             statuses: StatusTable::DEFAULT,
+            idempotent: false,
             connect_timeout: CONNECT_TIMEOUT,
             authorities: Vec::new(),
             secrets: Vec::new(),
@@ -60,6 +62,14 @@ impl HttpBuilder {
     #[must_use]
     pub const fn statuses(mut self, statuses: StatusTable) -> Self {
         self.statuses = statuses;
+        self
+    }
+
+    /// Whether the endpoint bears the same message twice, as [`Route::idempotent`](crate::destination::Route::idempotent) says it to the
+    /// relay. Then a gateway's 502 or 504 only asks for fewer requests; if not, and unless this is said, the message may have arrived.
+    #[must_use]
+    pub const fn idempotent(mut self, idempotent: bool) -> Self {
+        self.idempotent = idempotent;
         self
     }
 
@@ -103,7 +113,10 @@ impl HttpBuilder {
             client,
             origin,
             shape,
-            statuses: self.statuses,
+            reading: Reading {
+                statuses: self.statuses,
+                idempotent: self.idempotent,
+            },
         })
     }
 }

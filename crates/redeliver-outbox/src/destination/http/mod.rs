@@ -11,8 +11,9 @@ use std::{fmt, time::Duration};
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
 use hyper_util::client::legacy::{self, connect::capture_connection};
-use redeliver::{Class, address::printable, cause, classify::StatusTable, clock, duration};
+use redeliver::{Class, address::printable, cause, clock, duration};
 
+use answer::Reading;
 pub use builder::{HttpBuilder, InvalidHttp};
 use request::Shape;
 
@@ -30,7 +31,8 @@ use super::{Delivery, Destination, Outcome};
 /// - `webhook-id`, `webhook-timestamp`, `webhook-signature`: the message's id, the time of the attempt and a signature for each secret, as
 ///   Standard Webhooks has them, where there are secrets
 ///
-/// Any 2xx is taken as delivered as soon as its head has come. A redirect is a failure and is not followed. What may have arrived although
+/// Any 2xx is taken as delivered as soon as its head has come. 410 says that the endpoint is gone for good ([`Outcome::Disable`]), 429 and
+/// 503 ask for fewer requests, and so do 502 and 504 ([`HttpBuilder::idempotent`]). A redirect is a failure and is not followed. What may have arrived although
 /// no answer came is [`Outcome::Ambiguous`].
 ///
 /// ```
@@ -48,7 +50,7 @@ pub struct Http {
     /// Scheme, host and port. The path stays out of errors and logs: with many services it is the secret.
     origin: String,
     shape: Shape,
-    statuses: StatusTable,
+    reading: Reading,
 }
 
 impl Http {
@@ -69,7 +71,7 @@ impl Http {
         match tokio::time::timeout(limit, self.client.request(request)).await {
             Ok(Ok(answer)) => {
                 let left = limit.saturating_sub(clock::now().since(began));
-                answer::judge(answer, &self.statuses, left).await
+                answer::judge(answer, self.reading, left).await
             }
             Ok(Err(error)) => self.broken(&error),
             Err(_) => self.late(limit, connection.connection_metadata().is_some()),
