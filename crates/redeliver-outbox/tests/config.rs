@@ -74,7 +74,13 @@ fn what_the_example_comments_out_is_valid_too() {
     fs::write(directory.join("billing.schema.json"), r#"{"type":"object"}"#).unwrap();
     let certificate = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()]).unwrap();
     fs::write(directory.join("company-ca.pem"), pem(certificate.cert.der())).unwrap();
-    let settings = ["# schema", "# ca", "# retry_statuses", "# never_retry_statuses"];
+    let settings = [
+        "# schema",
+        "# ca",
+        "# body",
+        "# retry_statuses",
+        "# never_retry_statuses",
+    ];
     let text: String = Config::example()
         .lines()
         .map(

@@ -113,3 +113,68 @@ fn a_secret_may_be_in_a_file_beside_this_one() {
     }
     fs::remove_dir_all(directory).unwrap();
 }
+
+#[test]
+fn templates() {
+    taken(&[
+        "method = \"PUT\"\nurl = \"https://example.com/{{key}}?a={{payload.b}}\"",
+        "headers = { x-id = \"{{id}}\", x-braces = \"{{{{\" }",
+        "body = '{\"id\":{{id}},\"text\":\"{{payload.text}}\"}'",
+        "body = 'text={{payload.text}}'\nheaders = { Content-Type = \"application/x-www-form-urlencoded\" }",
+    ]);
+    refused(&[
+        (
+            "method = \"GET\"",
+            "shop.method: must be one of POST, PUT, PATCH, DELETE, not \"GET\"",
+        ),
+        (
+            "url = \"https://example.com/hunter2/{{kye}}\"",
+            "shop.url: at character 29: {{kye}} is unknown; allowed are {{id}}, {{key}},",
+        ),
+        (
+            "url = \"https://example.com/{{key/hunter2\"",
+            "shop.url: at character 21: {{ is not closed by }}",
+        ),
+        (
+            "url = \"https://{{key}}.example.com/hunter2\"",
+            "shop.url: a message must not choose the host",
+        ),
+        (
+            "url = \"https://user:hunter2@example.com/{{key}}\"",
+            "must not contain a user or a password",
+        ),
+        (
+            "url = \"ftp://example.com/{{key}}\"",
+            "must start with http:// or https://",
+        ),
+        (
+            "headers = { x = \"hunter2 {{}}\" }",
+            "shop.headers: the value of x, at character 9: {{}} is unknown",
+        ),
+        (
+            "headers = { x = \"\\n{{id}}\" }",
+            "the value of x holds a character that no header may",
+        ),
+        (
+            "headers = { host = \"{{key}}\" }",
+            "the header host is set by the connection",
+        ),
+        (
+            "headers = { idempotency-key = \"{{key}}\" }",
+            "the header idempotency-key is set by the relay",
+        ),
+        (
+            "body = '{\"a\":{{id}}'",
+            "shop.body: is no JSON with values in it",
+        ),
+        (
+            "body = '{{payload.a'",
+            "shop.body: at character 1: {{ is not closed by }}",
+        ),
+        ("body = 7", "shop.body: must be text in quotes"),
+        (
+            "body = '{{payload.a}}'\nheaders = { content-type = \"{{payload.b}}\" }",
+            "shop.body: cannot be read while the header content-type is a template",
+        ),
+    ]);
+}

@@ -29,7 +29,9 @@ const COMMON: &[&str] = &[
 /// What only one over HTTP may say too.
 const HTTP: &[&str] = &[
     "url",
+    "method",
     "headers",
+    "body",
     "connect_timeout",
     "ca",
     "retry_statuses",
@@ -151,6 +153,12 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
     let headers = section.section("headers")?;
     for (name, field) in headers.iter().flat_map(Section::fields) {
         builder = builder.header(name, field.secret()?);
+    }
+    if let Some(field) = section.get("method") {
+        builder = builder.method(field.word(&["POST", "PUT", "PATCH", "DELETE"])?);
+    }
+    if let Some(field) = section.get("body") {
+        builder = builder.body(field.secret()?);
     }
     if let Some(field) = section.get("connect_timeout") {
         builder = builder.connect_timeout(field.duration(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT)?);

@@ -13,6 +13,7 @@ mod https;
 mod log;
 mod server;
 mod suite;
+mod template;
 mod webhook;
 
 use std::time::Duration;

@@ -1,13 +1,16 @@
 use std::{fmt, time::Duration};
 
-use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use http::Uri;
 use redeliver::{address::shown, classify::StatusTable};
 use rustls::{
     RootCertStore,
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 
-use super::{Http, Reading, Shape, connect, webhook::Secret};
+use super::{
+    Http, Reading, connect,
+    shape::{self, Asked},
+};
 
 /// How long a connection may take, unless the configuration says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -15,25 +18,24 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// An HTTP destination that is still to be built. Made by [`Http::to`].
 pub struct HttpBuilder {
     url: String,
-    headers: Vec<(String, String)>,
     statuses: StatusTable,
     idempotent: bool,
     connect_timeout: Duration,
     authorities: Vec<Vec<u8>>,
-    secrets: Vec<String>,
+    asked: Asked,
 }
 
 /// Why there can be no such HTTP destination. No header's value and no password is in it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct InvalidHttp {
-    /// Which of its settings is wrong: `url`, `headers`, `ca`, `webhook`.
+    /// Which of its settings is wrong: `url`, `headers`, `ca`, `webhook`, `method`, `body`.
     pub field: &'static str,
     /// What is wrong with it, and what is allowed.
     pub rule: String,
 }
 
-fn invalid(field: &'static str, rule: impl Into<String>) -> InvalidHttp {
+pub(super) fn invalid(field: &'static str, rule: impl Into<String>) -> InvalidHttp {
     let rule = rule.into();
     InvalidHttp { field, rule }
 }
@@ -42,19 +44,18 @@ impl HttpBuilder {
     pub(super) const fn new(url: String) -> Self {
         Self {
             url,
-            headers: Vec::new(),
             statuses: StatusTable::DEFAULT,
             idempotent: false,
             connect_timeout: CONNECT_TIMEOUT,
             authorities: Vec::new(),
-            secrets: Vec::new(),
+            asked: Asked::NOTHING,
         }
     }
 
-    /// One more header on every request. The value may be a secret: it is in no error, no log and no `Debug`.
+    /// One more header on every request. The value may be a template, and may be a secret: it is in no error, no log and no `Debug`.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), value.into()));
+        self.asked.headers.push((name.into(), value.into()));
         self
     }
 
@@ -91,24 +92,43 @@ impl HttpBuilder {
     /// are rotated there are two: each signs, and the receiver may know either.
     #[must_use]
     pub fn webhook_secret(mut self, secret: impl Into<String>) -> Self {
-        self.secrets.push(secret.into());
+        self.asked.secrets.push(secret.into());
+        self
+    }
+
+    /// `PUT`, `PATCH` or `DELETE` instead of `POST`.
+    #[must_use]
+    pub fn method(mut self, method: impl Into<String>) -> Self {
+        self.asked.method = method.into();
+        self
+    }
+
+    /// A template of what is sent instead of the payload: JSON, unless the header `content-type` says otherwise.
+    ///
+    /// ```
+    /// use redeliver_outbox::destination::Http;
+    ///
+    /// let chat = Http::to("https://chat.example.com/rooms/{{key}}/messages")
+    ///     .body(r#"{"text": "Order {{payload.order.id}} was paid", "total": {{payload.total}}}"#)
+    ///     .build()?;
+    /// # Ok::<(), redeliver_outbox::destination::InvalidHttp>(())
+    /// ```
+    #[must_use]
+    pub fn body(mut self, template: impl Into<String>) -> Self {
+        self.asked.body = Some(template.into());
         self
     }
 
     /// The destination.
     ///
     /// # Errors
-    /// A URL that cannot be called, a header that cannot be sent, an authority that is no certificate, a secret that cannot sign.
+    /// A URL that cannot be called, a header that cannot be sent, an authority that is no certificate, a secret that cannot sign, a template
+    /// that is none.
     pub fn build(self) -> Result<Http, InvalidHttp> {
-        let (url, origin) = target(&self.url)?;
+        let (target, origin) = shape::goal(&self.url)?;
         let client = connect::client(trusted(&self.authorities)?, self.connect_timeout)
             .map_err(|error| invalid("ca", format!("TLS cannot be set up: {error}")))?;
-        let mut shape = Shape {
-            url,
-            fixed: HeaderMap::with_capacity(self.headers.len()),
-            secrets: signing(&self.secrets)?,
-        };
-        fix(&mut shape, self.headers)?;
+        let shape = shape::of(self.asked, target)?;
         Ok(Http {
             client,
             origin,
@@ -125,13 +145,13 @@ impl fmt::Debug for HttpBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HttpBuilder")
             .field("url", &without_path(&self.url))
-            .field("headers", &self.headers.len())
+            .field("headers", &self.asked.headers.len())
             .finish_non_exhaustive()
     }
 }
 
 /// The URL, and its scheme, host and port.
-fn target(text: &str) -> Result<(Uri, String), InvalidHttp> {
+pub(super) fn address(text: &str) -> Result<(Uri, String), InvalidHttp> {
     let wrong = |rule: &str| invalid("url", format!("{:?} {rule}", without_path(text)));
     let text = text.trim();
     let scheme = text
@@ -171,48 +191,6 @@ fn without_path(text: &str) -> String {
         Some(path) if host + path + 1 < shown.len() => format!("{}/…", &shown[..host + path]),
         _ => shown,
     }
-}
-
-fn signing(texts: &[String]) -> Result<Vec<Secret>, InvalidHttp> {
-    let wrong = |place: usize, rule: &str| invalid("webhook", format!("secret {} {rule}", place + 1));
-    let secret = |(place, text): (usize, &String)| {
-        let secret: Secret = text
-            .trim()
-            .parse()
-            .map_err(|error| wrong(place, &format!("{error}")))?;
-        match secret.signs() {
-            true => Ok(secret),
-            false => Err(wrong(
-                place,
-                "is the public half of a key, which cannot sign; the private one begins with whsk_",
-            )),
-        }
-    };
-    texts.iter().enumerate().map(secret).collect()
-}
-
-fn fix(shape: &mut Shape, headers: Vec<(String, String)>) -> Result<(), InvalidHttp> {
-    for (name, value) in headers {
-        let known = HeaderName::try_from(&name)
-            .map_err(|_| invalid("headers", format!("{name:?} is no name that HTTP allows")))?;
-        shape
-            .check_name(&known)
-            .map_err(|rule| invalid("headers", rule))?;
-        let visible = value
-            .bytes()
-            .all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));
-        let value = HeaderValue::try_from(value)
-            .ok()
-            .filter(|_| visible)
-            .ok_or_else(|| {
-                let rule = "holds a character that no header may: only visible ASCII, spaces and tabs";
-                invalid("headers", format!("the value of {name} {rule}"))
-            });
-        let mut value = value?;
-        value.set_sensitive(true);
-        shape.fixed.insert(known, value);
-    }
-    Ok(())
 }
 
 fn trusted(authorities: &[Vec<u8>]) -> Result<RootCertStore, InvalidHttp> {

@@ -4,6 +4,10 @@ mod answer;
 mod builder;
 mod connect;
 mod request;
+mod shape;
+mod target;
+mod template;
+mod value;
 pub mod webhook;
 
 use std::{fmt, time::Duration};

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    HeaderMap, HeaderName, HeaderValue, Method, Request,
     header::{CONTENT_TYPE, USER_AGENT},
 };
 use http_body_util::Full;
 
 use super::{
     Delivery,
+    target::Target,
+    template::Template,
     webhook::{self, Secret},
 };
 use crate::{
@@ -59,8 +61,13 @@ fn check_name(name: &HeaderName) -> Result<(), String> {
 
 /// What the requests of a destination have in common.
 pub(super) struct Shape {
-    pub(super) url: Uri,
+    pub(super) method: Method,
+    pub(super) target: Target,
     pub(super) fixed: HeaderMap,
+    /// The headers that depend on the message.
+    pub(super) rendered: Vec<(HeaderName, Template)>,
+    /// What is sent instead of the payload.
+    pub(super) body: Option<Template>,
     /// Each of them signs.
     pub(super) secrets: Vec<Secret>,
 }
@@ -68,16 +75,39 @@ pub(super) struct Shape {
 impl Shape {
     /// The request of an attempt at this time since 1970, or why the message cannot be sent.
     pub(super) fn request(&self, delivery: Delivery<'_>, now: Duration) -> Result<Request<Body>, Refusal> {
-        let body = body(&delivery.message.payload);
+        let unfit = |reason| (DeadReason::InvalidPayload, reason);
+        let body = match &self.body {
+            Some(template) => template
+                .render(delivery)
+                .map_err(|rule| unfit(format!("body: {rule}")))?
+                .into(),
+            None => body(&delivery.message.payload),
+        };
+        let url = self
+            .target
+            .url(delivery)
+            .map_err(|rule| unfit(format!("url: {rule}")))?;
         let mut headers = self
             .headers(delivery)
             .map_err(|reason| (DeadReason::InvalidHeaders, reason))?;
+        self.render_headers(&mut headers, delivery).map_err(unfit)?;
         self.sign(&mut headers, &delivery.message.id.to_string(), now, &body);
         let mut request = Request::new(Full::new(body));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.url.clone();
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = url.into_owned();
         *request.headers_mut() = headers;
         Ok(request)
+    }
+
+    fn render_headers(&self, headers: &mut HeaderMap, delivery: Delivery<'_>) -> Result<(), String> {
+        for (name, template) in &self.rendered {
+            let wrong = |rule| format!("the header {name}: {rule}");
+            let text = template.render_text(delivery).map_err(wrong)?;
+            let mut value = HeaderValue::try_from(text).map_err(|error| wrong(error.to_string()))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(())
     }
 
     /// Whether a header of this name may be given by the configuration or by a message.
@@ -126,6 +156,10 @@ impl Shape {
                     .map_err(|_| format!("the message's {name} cannot be sent as a header"))?;
                 headers.insert(name, value);
             }
+        }
+        if self.body.is_some() {
+            // What the message says is the type of its payload, which is not what is sent.
+            headers.insert(CONTENT_TYPE, JSON);
         }
         for (name, value) in &self.fixed {
             headers.insert(name, value.clone());
