@@ -19,7 +19,7 @@ fn parse(settings: &str) -> Result<Config, ConfigError> {
 }
 
 fn parse_in(file: &Path, settings: &str) -> Result<Config, ConfigError> {
-    let url = match settings.contains("url = ") {
+    let url = match settings.lines().any(|line| line.starts_with("url = ")) {
         true => "",
         false => "url = \"https://example.com/events\"\n",
     };
@@ -175,6 +175,57 @@ fn templates() {
         (
             "body = '{{payload.a}}'\nheaders = { content-type = \"{{payload.b}}\" }",
             "shop.body: cannot be read while the header content-type is a template",
+        ),
+    ]);
+}
+
+#[test]
+fn proofs_of_who_we_are() {
+    let oauth2 = |rest: &str| {
+        format!(
+            "auth.oauth2 = {{ token_url = \"https://login.example.com/{SECRET}\", client_id = \"shop\", {rest} }}"
+        )
+    };
+    taken(&[
+        r#"auth = { bearer = "$TOKEN" }"#,
+        r#"auth = { basic = { user = "shop", password = { env = "TOKEN" } } }"#,
+        &oauth2(r#"client_secret = "$TOKEN", scope = "a b", audience = "https://example.com""#),
+    ]);
+    refused(&[
+        ("auth = \"hunter2\"", "shop.auth: must be a table"),
+        ("auth = {}", "shop.auth: must hold one of bearer, basic, oauth2"),
+        (
+            "auth = { bearer = \"hunter2\", basic = { user = \"a\", password = \"hunter2\" } }",
+            "must hold one of bearer, basic, oauth2",
+        ),
+        ("auth = { baerer = \"hunter2\" }", "did you mean bearer?"),
+        (
+            "auth = { bearer = \"hunter2 hunter2\" }",
+            "shop.auth: the bearer token",
+        ),
+        (
+            "auth = { basic = { user = \"hunter2\" } }",
+            "shop.auth.basic.password: is missing",
+        ),
+        (
+            "auth = { basic = \"hunter2\" }",
+            "shop.auth.basic: must be a table",
+        ),
+        (
+            &oauth2("scope = \"a\""),
+            "shop.auth.oauth2.client_secret: is missing",
+        ),
+        (
+            &oauth2("client_secret = \"\""),
+            "shop.auth: client_id and client_secret must not be empty",
+        ),
+        (
+            &oauth2("client_secret = \"a\", secret = \"hunter2\""),
+            "oauth2.secret: is unknown; allowed are token_url",
+        ),
+        (
+            "auth = { bearer = \"hunter2\" }\nheaders = { Authorization = \"hunter2\" }",
+            "shop.headers: authorization is set by auth",
         ),
     ]);
 }

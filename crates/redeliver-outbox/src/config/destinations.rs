@@ -8,6 +8,8 @@ use super::{
     section::{Field, Section},
     settings::RelaySettings,
 };
+#[cfg(feature = "http")]
+use crate::destination::{ClientCredentials, HttpBuilder};
 use crate::{
     destination::{Destination, Expects, LanePolicy, Log, Route, Routes},
     limits,
@@ -37,6 +39,7 @@ const HTTP: &[&str] = &[
     "retry_statuses",
     "never_retry_statuses",
     "webhook",
+    "auth",
 ];
 
 const KINDS: &[&str] = &["http", "log"];
@@ -173,6 +176,9 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
             builder = builder.webhook_secret(secret);
         }
     }
+    if let Some(field) = section.get("auth") {
+        builder = authorized(builder, &field)?;
+    }
     let idempotent = section.get("idempotent").map(|field| field.flag()).transpose()?;
     builder = builder.idempotent(idempotent.unwrap_or(true));
     let http = builder.statuses(statuses(section)?).build().map_err(|error| {
@@ -183,6 +189,44 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
         }
     })?;
     Ok(Arc::new(http))
+}
+
+/// One of the ways to prove who we are.
+#[cfg(feature = "http")]
+fn authorized(builder: HttpBuilder, field: &Field<'_, '_>) -> Result<HttpBuilder, ConfigError> {
+    let section = field.section()?;
+    section.only(&["bearer", "basic", "oauth2"])?;
+    let mut ways = section.fields();
+    let (Some((way, field)), None) = (ways.next(), ways.next()) else {
+        return Err(field.refuse("must hold one of bearer, basic, oauth2"));
+    };
+    if way == "bearer" {
+        return Ok(builder.bearer(field.secret()?));
+    }
+    let table = field.section()?;
+    let required = |name: &str| {
+        table
+            .require(name, "a text, \"$NAME\" or { file = \"NAME\" }")?
+            .secret()
+    };
+    let optional = |name: &str| table.get(name).map(|field| field.secret()).transpose();
+    if way == "basic" {
+        table.only(&["user", "password"])?;
+        return Ok(builder.basic(required("user")?, required("password")?));
+    }
+    table.only(&["token_url", "client_id", "client_secret", "scope", "audience"])?;
+    let mut client = ClientCredentials::new(
+        required("token_url")?,
+        required("client_id")?,
+        required("client_secret")?,
+    );
+    if let Some(scope) = optional("scope")? {
+        client = client.scope(scope);
+    }
+    if let Some(audience) = optional("audience")? {
+        client = client.audience(audience);
+    }
+    Ok(builder.oauth2(client))
 }
 
 #[cfg(feature = "http")]

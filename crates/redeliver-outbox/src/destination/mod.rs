@@ -21,7 +21,7 @@ pub(crate) use examine::unknown;
 pub use examine::{Refusal, examine, fits};
 pub use handler::{Handler, IntoOutcome, OwnedDelivery};
 #[cfg(feature = "http")]
-pub use http::{Http, HttpBuilder, InvalidHttp, webhook};
+pub use http::{ClientCredentials, Http, HttpBuilder, InvalidHttp, webhook};
 pub use log::Log;
 pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
 #[cfg(feature = "schema")]

@@ -8,7 +8,9 @@ use rustls::{
 };
 
 use super::{
-    Http, Reading, connect,
+    ClientCredentials, Http, Reading,
+    auth::Auth,
+    connect,
     shape::{self, Asked},
 };
 
@@ -29,7 +31,7 @@ pub struct HttpBuilder {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct InvalidHttp {
-    /// Which of its settings is wrong: `url`, `headers`, `ca`, `webhook`, `method`, `body`.
+    /// Which of its settings is wrong: `url`, `headers`, `ca`, `webhook`, `method`, `body`, `auth`.
     pub field: &'static str,
     /// What is wrong with it, and what is allowed.
     pub rule: String,
@@ -96,6 +98,29 @@ impl HttpBuilder {
         self
     }
 
+    /// Proves who we are with a token.
+    #[must_use]
+    pub fn bearer(mut self, token: impl Into<String>) -> Self {
+        self.asked.auth = Some(Auth::Bearer(token.into()));
+        self
+    }
+
+    /// Proves who we are with a name and a password.
+    #[must_use]
+    pub fn basic(mut self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        let (user, password) = (user.into(), password.into());
+        self.asked.auth = Some(Auth::Basic { user, password });
+        self
+    }
+
+    /// Proves who we are with tokens that are fetched with client credentials. A token is kept until shortly before its end; one that is
+    /// answered with 401 is replaced once, and the request sent again.
+    #[must_use]
+    pub fn oauth2(mut self, client: ClientCredentials) -> Self {
+        self.asked.auth = Some(Auth::Oauth2(client));
+        self
+    }
+
     /// `PUT`, `PATCH` or `DELETE` instead of `POST`.
     #[must_use]
     pub fn method(mut self, method: impl Into<String>) -> Self {
@@ -128,11 +153,12 @@ impl HttpBuilder {
         let (target, origin) = shape::goal(&self.url)?;
         let client = connect::client(trusted(&self.authorities)?, self.connect_timeout)
             .map_err(|error| invalid("ca", format!("TLS cannot be set up: {error}")))?;
-        let shape = shape::of(self.asked, target)?;
+        let (shape, tokens) = shape::of(self.asked, target)?;
         Ok(Http {
             client,
             origin,
             shape,
+            tokens,
             reading: Reading {
                 statuses: self.statuses,
                 idempotent: self.idempotent,
@@ -167,7 +193,7 @@ pub(super) fn address(text: &str) -> Result<(Uri, String), InvalidHttp> {
         return Err(wrong("has no host"));
     };
     if authority.as_str().contains('@') {
-        let rule = "must not contain a user or a password; send them as an authorization header";
+        let rule = "must not contain a user or a password; they belong into auth";
         return Err(wrong(rule));
     }
     if authority.host().is_empty() {
@@ -229,9 +255,9 @@ mod tests {
             ),
             (
                 "https://user:hunter2@example.com/hunter2?key=hunter2",
-                "authorization header",
+                "they belong into auth",
             ),
-            ("https://hunter2@example.com", "authorization header"),
+            ("https://hunter2@example.com", "they belong into auth"),
             ("http://user:hunter2@exa mple.com/", "invalid uri character"),
             ("http://", "is no URL"),
             ("http://example.com:99999/?token=hunter2", "port"),

@@ -1,8 +1,10 @@
 //! A POST to an HTTP endpoint.
 
 mod answer;
+mod auth;
 mod builder;
 mod connect;
+mod oauth;
 mod request;
 mod shape;
 mod target;
@@ -14,12 +16,16 @@ use std::{fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
+use http::{Request, Response, StatusCode, header::AUTHORIZATION};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::{self, connect::capture_connection};
-use redeliver::{Class, address::printable, cause, clock, duration};
+use redeliver::{Class, Moment, address::printable, cause, clock, duration};
 
 use answer::Reading;
+pub use auth::ClientCredentials;
 pub use builder::{HttpBuilder, InvalidHttp};
-use request::Shape;
+use oauth::Tokens;
+use request::{Body, Shape};
 
 use super::{Delivery, Destination, Outcome};
 
@@ -50,12 +56,15 @@ use super::{Delivery, Destination, Outcome};
 /// # Ok::<(), redeliver_outbox::destination::InvalidHttp>(())
 /// ```
 pub struct Http {
-    client: legacy::Client<connect::Connector, request::Body>,
+    client: Client,
     /// Scheme, host and port. The path stays out of errors and logs: with many services it is the secret.
     origin: String,
     shape: Shape,
+    tokens: Option<Box<Tokens>>,
     reading: Reading,
 }
+
+type Client = legacy::Client<connect::Connector, Body>;
 
 impl Http {
     /// A destination at this URL, still to be built.
@@ -65,20 +74,56 @@ impl Http {
     }
 
     async fn attempt(&self, delivery: Delivery<'_>) -> Outcome {
-        let mut request = match self.shape.request(delivery, clock::wall()) {
+        let request = match self.shape.request(delivery, clock::wall()) {
             Ok(request) => request,
             Err((kind, reason)) => return Outcome::Reject { kind, reason },
         };
+        let time = Time {
+            began: clock::now(),
+            limit: delivery.timeout,
+        };
+        let answer = match &self.tokens {
+            None => self.exchange(request, time).await,
+            Some(tokens) => self.exchange_with(tokens, request, time).await,
+        };
+        match answer {
+            Ok(answer) => answer::judge(answer, self.reading, time.left()).await,
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// The answer, or what it means that there is none.
+    async fn exchange(&self, mut request: Request<Body>, time: Time) -> Result<Response<Incoming>, Outcome> {
         let connection = capture_connection(&mut request);
-        let began = clock::now();
-        let limit = delivery.timeout;
-        match tokio::time::timeout(limit, self.client.request(request)).await {
-            Ok(Ok(answer)) => {
-                let left = limit.saturating_sub(clock::now().since(began));
-                answer::judge(answer, self.reading, left).await
+        match tokio::time::timeout(time.left(), self.client.request(request)).await {
+            Ok(answer) => answer.map_err(|error| self.broken(&error)),
+            Err(_) => Err(self.late(time.limit, connection.connection_metadata().is_some())),
+        }
+    }
+
+    /// The same with a token, and once more with another if it is refused.
+    async fn exchange_with(
+        &self,
+        tokens: &Tokens,
+        mut request: Request<Body>,
+        time: Time,
+    ) -> Result<Response<Incoming>, Outcome> {
+        let mut refused = None;
+        loop {
+            let fetched = tokens.header(&self.client, refused.as_ref());
+            let token = match tokio::time::timeout(time.left(), fetched).await {
+                Ok(token) => token.map_err(transient)?,
+                Err(_) => {
+                    let (origin, limit) = (tokens.origin(), duration::display(time.limit));
+                    return Err(transient(format!("no token from {origin} within {limit}")));
+                }
+            };
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
+            let answer = self.exchange(request.clone(), time).await?;
+            if answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
+                return Ok(answer);
             }
-            Ok(Err(error)) => self.broken(&error),
-            Err(_) => self.late(limit, connection.connection_metadata().is_some()),
+            refused = Some(token);
         }
     }
 
@@ -111,6 +156,19 @@ impl Http {
         Outcome::Ambiguous {
             reason: format!("no answer from {origin} within {limit}"),
         }
+    }
+}
+
+/// The time of an attempt.
+#[derive(Clone, Copy)]
+struct Time {
+    began: Moment,
+    limit: Duration,
+}
+
+impl Time {
+    fn left(self) -> Duration {
+        self.limit.saturating_sub(clock::now().since(self.began))
     }
 }
 

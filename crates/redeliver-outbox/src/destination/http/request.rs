@@ -119,6 +119,11 @@ impl Shape {
         check_name(name)
     }
 
+    /// Whether the configuration gives a header of this name.
+    pub(super) fn has(&self, name: &HeaderName) -> bool {
+        self.fixed.contains_key(name) || self.rendered.iter().any(|(rendered, _)| rendered == name)
+    }
+
     fn sign(&self, headers: &mut HeaderMap, id: &str, now: Duration, body: &[u8]) {
         if self.secrets.is_empty() {
             return;

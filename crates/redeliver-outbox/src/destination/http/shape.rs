@@ -1,11 +1,16 @@
 //! From what was asked to the shape of requests, or to what is wrong with it.
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, header::CONTENT_TYPE};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, Method,
+    header::{AUTHORIZATION, CONTENT_TYPE},
+};
 use serde::de::IgnoredAny;
 
 use super::{
     InvalidHttp, Shape,
+    auth::{Auth, Proof},
     builder::{address, invalid},
+    oauth::Tokens,
     target::{self, Target},
     template::{Format, Place, Template, is_template},
     webhook::Secret,
@@ -17,6 +22,7 @@ pub(super) struct Asked {
     pub(super) headers: Vec<(String, String)>,
     pub(super) body: Option<String>,
     pub(super) secrets: Vec<String>,
+    pub(super) auth: Option<Auth>,
 }
 
 impl Asked {
@@ -25,10 +31,12 @@ impl Asked {
         headers: Vec::new(),
         body: None,
         secrets: Vec::new(),
+        auth: None,
     };
 }
 
-pub(super) fn of(asked: Asked, target: Target) -> Result<Shape, InvalidHttp> {
+/// The shape, and the tokens that requests of it need.
+pub(super) fn of(asked: Asked, target: Target) -> Result<(Shape, Option<Box<Tokens>>), InvalidHttp> {
     let mut shape = Shape {
         method: method(&asked.method)?,
         target,
@@ -39,7 +47,19 @@ pub(super) fn of(asked: Asked, target: Target) -> Result<Shape, InvalidHttp> {
     };
     fix(&mut shape, asked.headers)?;
     shape.body = asked.body.map(|text| body(&text, &shape)).transpose()?;
-    Ok(shape)
+    let tokens = match asked.auth.map(Auth::proof).transpose()? {
+        None => return Ok((shape, None)),
+        Some(_) if shape.has(&AUTHORIZATION) => {
+            let rule = "authorization is set by auth: leave one of them out";
+            return Err(invalid("headers", rule));
+        }
+        Some(Proof::Fixed(value)) => {
+            shape.fixed.insert(AUTHORIZATION, value);
+            None
+        }
+        Some(Proof::Tokens(tokens)) => Some(tokens),
+    };
+    Ok((shape, tokens))
 }
 
 fn method(name: &str) -> Result<Method, InvalidHttp> {

@@ -310,7 +310,7 @@ fn write(rendered: &mut Vec<u8>, value: &Value<'_>, escape: Escape) -> Result<()
 }
 
 /// Everything but the characters that mean nothing anywhere in a URL.
-fn percent(rendered: &mut Vec<u8>, text: &str) {
+pub(super) fn percent(rendered: &mut Vec<u8>, text: &str) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
