@@ -9,8 +9,12 @@ import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote
+
+from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 
 HERE = Path(__file__).parent
 OLD = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -116,6 +120,30 @@ def check_signatures(delivered, command, kinds):
                         assert not believes(port, other, body), f"{when}: believes another {name}"
 
 
+def check_events(delivered):
+    """What the library reads is what was enqueued, in both modes, for JSON and for bytes."""
+    key = 'order "7" 50 % ü€'
+    for mode in ("structured", "binary"):
+        settings = f'cloudevents = {{ mode = "{mode}", source = "/shop/{{{{key}}}}", type = "order.{{{{payload.note}}}}" }}'
+        payload = '{"note":"100 % \\"ü\\"","total":1}'.encode()
+        (headers, body), _ = delivered.requests(settings, payload, "--key", key)
+        event = from_http_event(HTTPMessage(headers, body))
+        assert event.get_specversion() == "1.0"
+        assert event.get_id() == headers["idempotency-key"]
+        assert event.get_source() == "/shop/" + quote(key, safe=""), event.get_source()
+        assert event.get_type() == 'order.100 % "ü"', event.get_type()
+        assert event.get_subject() == key, event.get_subject()
+        assert event.get_datacontenttype() == "application/json"
+        assert abs(datetime.now(timezone.utc) - event.get_time()) < timedelta(minutes=5), event.get_time()
+        assert event.get_data() == json.loads(payload), event.get_data()
+
+        settings = f'cloudevents = {{ mode = "{mode}", source = "/shop", type = "picture" }}'
+        payload = bytes(range(256))
+        (headers, body), _ = delivered.requests(settings, payload, "--content-type", "image/png")
+        event = from_http_event(HTTPMessage(headers, body))
+        assert (event.get_datacontenttype(), event.get_data()) == ("image/png", payload), event.get_data()
+
+
 def main():
     cache, redeliver = Path(sys.argv[1]), sys.argv[2]
     delivered = Delivered(redeliver, cache)
@@ -124,6 +152,7 @@ def main():
     checks = {
         "signatures with python's standardwebhooks": lambda: check_signatures(delivered, python, ("whsec_",)),
         "signatures with npm's standardwebhooks": lambda: check_signatures(delivered, node, ("whsec_", "whpk_")),
+        "events with python's cloudevents": lambda: check_events(delivered),
     }
     passed = failed = 0
     for name, check in checks.items():

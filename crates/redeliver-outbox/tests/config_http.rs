@@ -229,3 +229,69 @@ fn proofs_of_who_we_are() {
         ),
     ]);
 }
+
+#[test]
+fn cloudevents() {
+    taken(&[
+        r#"cloudevents = { mode = "binary", source = "https://shop.example/{{key}}", type = "order.{{payload.kind}}" }"#,
+        "cloudevents = { mode = \"binary\", source = \"/shop\", type = \"order\" }\nheaders = { content-type = \"text/plain\" }",
+        r#"cloudevents = { mode = "structured", source = "urn:shop:eu", type = "order" }"#,
+    ]);
+    let events = |mode: &str, source: &str, kind: &str| {
+        format!("cloudevents = {{ mode = \"{mode}\", source = \"{source}\", type = \"{kind}\" }}")
+    };
+    let structured = events("structured", "/shop", "order");
+    let binary = events("binary", "/shop", "order");
+    refused(&[
+        ("cloudevents = \"binary\"", "shop.cloudevents: must be a table"),
+        (
+            "cloudevents = { mode = \"binary\", type = \"a\" }",
+            "shop.cloudevents.source: is missing",
+        ),
+        (
+            "cloudevents = { mode = \"binary\", source = \"a\" }",
+            "shop.cloudevents.type: is missing",
+        ),
+        (
+            &events("text", "/", "a"),
+            "must be one of structured, binary, not \"text\"",
+        ),
+        (
+            &events("binary", "", "a"),
+            "source must be a URI or a part of one",
+        ),
+        (
+            &events("binary", "a b", "a"),
+            "source must be a URI or a part of one",
+        ),
+        (
+            &events("binary", "a%zz", "a"),
+            "source must be a URI or a part of one",
+        ),
+        (&events("binary", "/", ""), "type must not be empty"),
+        (
+            &events("binary", "/", "a\\n"),
+            "type must not be empty nor hold control characters",
+        ),
+        (
+            &events("binary", "/{{kye}}", "a"),
+            "source, at character 2: {{kye}} is unknown",
+        ),
+        (
+            &events("binary", "/", "{{kye}}"),
+            "type, at character 1: {{kye}} is unknown",
+        ),
+        (
+            &format!("{binary}\nbody = '{{}}'"),
+            "shop.body: is made by cloudevents",
+        ),
+        (
+            &format!("{binary}\nheaders = {{ Ce-Id = \"hunter2\" }}"),
+            "the header ce-id is set by the relay",
+        ),
+        (
+            &format!("{structured}\nheaders = {{ content-type = \"hunter2\" }}"),
+            "content-type is set by cloudevents",
+        ),
+    ]);
+}

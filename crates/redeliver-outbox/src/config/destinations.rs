@@ -40,6 +40,7 @@ const HTTP: &[&str] = &[
     "never_retry_statuses",
     "webhook",
     "auth",
+    "cloudevents",
 ];
 
 const KINDS: &[&str] = &["http", "log"];
@@ -178,6 +179,20 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
     }
     if let Some(field) = section.get("auth") {
         builder = authorized(builder, &field)?;
+    }
+    if let Some(events) = section.section("cloudevents")? {
+        events.only(&["mode", "source", "type"])?;
+        let mode = events
+            .require("mode", "structured or binary")?
+            .word(&["structured", "binary"])?;
+        let source = events
+            .require("source", "who sends the events, such as \"/shop\"")?
+            .text()?;
+        let kind = events.require(
+            "type",
+            "what they are, such as \"com.example.order.{{payload.kind}}\"",
+        )?;
+        builder = builder.cloudevents(mode, source, kind.text()?);
     }
     let idempotent = section.get("idempotent").map(|field| field.flag()).transpose()?;
     builder = builder.idempotent(idempotent.unwrap_or(true));

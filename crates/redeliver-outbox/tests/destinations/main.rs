@@ -7,6 +7,7 @@
 )]
 
 mod auth;
+mod cloudevents;
 mod endpoint;
 mod handler;
 mod http;

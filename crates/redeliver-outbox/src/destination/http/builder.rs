@@ -10,7 +10,7 @@ use rustls::{
 use super::{
     ClientCredentials, Http, Reading,
     auth::Auth,
-    connect,
+    cloudevents, connect,
     shape::{self, Asked},
 };
 
@@ -31,7 +31,8 @@ pub struct HttpBuilder {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {rule}")]
 pub struct InvalidHttp {
-    /// Which of its settings is wrong: `url`, `headers`, `ca`, `webhook`, `method`, `body`, `auth`.
+    /// Which of its settings is wrong: `url`, `headers`, `ca`, `webhook`, `method`, `body`, `auth`,
+    /// `cloudevents`.
     pub field: &'static str,
     /// What is wrong with it, and what is allowed.
     pub rule: String,
@@ -118,6 +119,23 @@ impl HttpBuilder {
     #[must_use]
     pub fn oauth2(mut self, client: ClientCredentials) -> Self {
         self.asked.auth = Some(Auth::Oauth2(client));
+        self
+    }
+
+    /// Sends each message as a CloudEvent 1.0, `structured` (all of it in the body) or `binary` (the payload in the body, the rest in headers).
+    /// Its id is the message's, its time that of the insert, its subject the key; `source` and `kind`, its type, are templates.
+    #[must_use]
+    pub fn cloudevents(
+        mut self,
+        mode: impl Into<String>,
+        source: impl Into<String>,
+        kind: impl Into<String>,
+    ) -> Self {
+        self.asked.events = Some(cloudevents::Asked {
+            mode: mode.into(),
+            source: source.into(),
+            kind: kind.into(),
+        });
         self
     }
 

@@ -3,6 +3,7 @@
 mod answer;
 mod auth;
 mod builder;
+mod cloudevents;
 mod connect;
 mod oauth;
 mod request;

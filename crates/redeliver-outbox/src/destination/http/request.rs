@@ -11,6 +11,7 @@ use http_body_util::Full;
 
 use super::{
     Delivery,
+    cloudevents::CloudEvents,
     target::Target,
     template::Template,
     webhook::{self, Secret},
@@ -68,6 +69,7 @@ pub(super) struct Shape {
     pub(super) rendered: Vec<(HeaderName, Template)>,
     /// What is sent instead of the payload.
     pub(super) body: Option<Template>,
+    pub(super) events: Option<CloudEvents>,
     /// Each of them signs.
     pub(super) secrets: Vec<Secret>,
 }
@@ -76,13 +78,22 @@ impl Shape {
     /// The request of an attempt at this time since 1970, or why the message cannot be sent.
     pub(super) fn request(&self, delivery: Delivery<'_>, now: Duration) -> Result<Request<Body>, Refusal> {
         let unfit = |reason| (DeadReason::InvalidPayload, reason);
-        let body = match &self.body {
-            Some(template) => template
-                .render(delivery)
-                .map_err(|rule| unfit(format!("body: {rule}")))?
-                .into(),
-            None => body(&delivery.message.payload),
+        let event = self
+            .events
+            .as_ref()
+            .map(|events| events.event(delivery))
+            .transpose()?;
+        let (body, added) = match (event, &self.body) {
+            (Some(event), _) => (event.body, event.headers),
+            (None, Some(template)) => {
+                let body = template
+                    .render(delivery)
+                    .map_err(|rule| unfit(format!("body: {rule}")))?;
+                (Some(body.into()), Vec::new())
+            }
+            (None, None) => (None, Vec::new()),
         };
+        let body = body.unwrap_or_else(|| payload(&delivery.message.payload));
         let url = self
             .target
             .url(delivery)
@@ -91,6 +102,9 @@ impl Shape {
             .headers(delivery)
             .map_err(|reason| (DeadReason::InvalidHeaders, reason))?;
         self.render_headers(&mut headers, delivery).map_err(unfit)?;
+        for (name, value) in added {
+            headers.insert(name, value);
+        }
         self.sign(&mut headers, &delivery.message.id.to_string(), now, &body);
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = self.method.clone();
@@ -115,6 +129,11 @@ impl Shape {
         let signs = [&WEBHOOK_ID, &WEBHOOK_TIMESTAMP, &WEBHOOK_SIGNATURE].contains(&name);
         if signs && !self.secrets.is_empty() {
             return Err(format!("the header {name} is set by the relay, which signs"));
+        }
+        if self.events.as_ref().is_some_and(|events| events.sets(name)) {
+            return Err(format!(
+                "the header {name} is set by the relay, which sends CloudEvents"
+            ));
         }
         check_name(name)
     }
@@ -176,7 +195,7 @@ impl Shape {
     }
 }
 
-fn body(payload: &Payload) -> Bytes {
+fn payload(payload: &Payload) -> Bytes {
     match payload {
         Payload::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
         Payload::Binary(bytes) => bytes.clone(),

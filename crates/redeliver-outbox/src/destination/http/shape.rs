@@ -10,6 +10,7 @@ use super::{
     InvalidHttp, Shape,
     auth::{Auth, Proof},
     builder::{address, invalid},
+    cloudevents::{self, CloudEvents},
     oauth::Tokens,
     target::{self, Target},
     template::{Format, Place, Template, is_template},
@@ -23,6 +24,7 @@ pub(super) struct Asked {
     pub(super) body: Option<String>,
     pub(super) secrets: Vec<String>,
     pub(super) auth: Option<Auth>,
+    pub(super) events: Option<cloudevents::Asked>,
 }
 
 impl Asked {
@@ -32,6 +34,7 @@ impl Asked {
         body: None,
         secrets: Vec::new(),
         auth: None,
+        events: None,
     };
 }
 
@@ -43,9 +46,21 @@ pub(super) fn of(asked: Asked, target: Target) -> Result<(Shape, Option<Box<Toke
         fixed: HeaderMap::with_capacity(asked.headers.len()),
         rendered: Vec::new(),
         body: None,
+        events: asked.events.as_ref().map(CloudEvents::new).transpose()?,
         secrets: signing(&asked.secrets)?,
     };
     fix(&mut shape, asked.headers)?;
+    if let Some(events) = &shape.events {
+        if asked.body.is_some() {
+            return Err(invalid("body", "is made by cloudevents: leave one of them out"));
+        }
+        if events.is_structured() && shape.has(&CONTENT_TYPE) {
+            return Err(invalid(
+                "headers",
+                "content-type is set by cloudevents: leave one of them out",
+            ));
+        }
+    }
     shape.body = asked.body.map(|text| body(&text, &shape)).transpose()?;
     let tokens = match asked.auth.map(Auth::proof).transpose()? {
         None => return Ok((shape, None)),

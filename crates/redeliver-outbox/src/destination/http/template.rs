@@ -11,6 +11,7 @@ use super::{
     Delivery,
     value::{self, Value},
 };
+use crate::destination::examine::is_json;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
@@ -38,13 +39,13 @@ pub(super) enum Format {
 impl Format {
     /// The one that a content type asks for.
     pub(super) fn of(content_type: &str) -> Self {
+        if is_json(Some(content_type)) {
+            return Self::Json;
+        }
         let kind = content_type.split(';').next().unwrap_or_default().trim();
-        let kind = kind.to_ascii_lowercase();
-        match kind.as_str() {
+        match kind.to_ascii_lowercase().as_str() {
             "application/x-www-form-urlencoded" => Self::Form,
-            "application/json" | "text/json" => Self::Json,
             "application/xml" | "text/xml" => Self::Xml,
-            kind if kind.ends_with("+json") => Self::Json,
             kind if kind.ends_with("+xml") => Self::Xml,
             _ => Self::Plain,
         }
@@ -311,9 +312,16 @@ fn write(rendered: &mut Vec<u8>, value: &Value<'_>, escape: Escape) -> Result<()
 
 /// Everything but the characters that mean nothing anywhere in a URL.
 pub(super) fn percent(rendered: &mut Vec<u8>, text: &str) {
+    percent_but(rendered, text, |byte| {
+        byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
+    });
+}
+
+/// Everything but what is kept.
+pub(super) fn percent_but(rendered: &mut Vec<u8>, text: &str, keep: impl Fn(u8) -> bool) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+        if keep(byte) {
             rendered.push(byte);
         } else {
             let digit = |half: u8| DIGITS[usize::from(half)];
