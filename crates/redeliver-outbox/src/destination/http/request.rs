@@ -17,7 +17,7 @@ use super::{
     webhook::{self, Secret},
 };
 use crate::{
-    DeadReason, Payload,
+    DeadReason, MessageId, Payload,
     destination::{Refusal, headers},
 };
 
@@ -105,7 +105,7 @@ impl Shape {
         for (name, value) in added {
             headers.insert(name, value);
         }
-        self.sign(&mut headers, &delivery.message.id.to_string(), now, &body);
+        self.sign(&mut headers, delivery.message.id, now, &body);
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = self.method.clone();
         *request.uri_mut() = url.into_owned();
@@ -143,14 +143,14 @@ impl Shape {
         self.fixed.contains_key(name) || self.rendered.iter().any(|(rendered, _)| rendered == name)
     }
 
-    fn sign(&self, headers: &mut HeaderMap, id: &str, now: Duration, body: &[u8]) {
+    fn sign(&self, headers: &mut HeaderMap, id: MessageId, now: Duration, body: &[u8]) {
         if self.secrets.is_empty() {
             return;
         }
-        let seconds = now.as_secs();
-        let signatures = webhook::sign(&self.secrets, id, seconds, body);
+        let (id, seconds) = (id.to_string(), now.as_secs());
+        let signatures = webhook::sign(&self.secrets, &id, seconds, body);
         // Ids and base64 are what every header may hold.
-        for (name, text) in [(WEBHOOK_ID, id), (WEBHOOK_SIGNATURE, &signatures)] {
+        for (name, text) in [(WEBHOOK_ID, &id), (WEBHOOK_SIGNATURE, &signatures)] {
             if let Ok(value) = HeaderValue::try_from(text) {
                 headers.insert(name, value);
             }
