@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+#[cfg(feature = "http")]
+use super::request;
 use super::{
     error::ConfigError,
     policy,
     section::{Field, Section},
     settings::RelaySettings,
 };
-#[cfg(feature = "http")]
-use crate::destination::{ClientCredentials, HttpBuilder};
 use crate::{
     destination::{Destination, Expects, LanePolicy, Log, Route, Routes},
     limits,
@@ -31,17 +31,17 @@ const COMMON: &[&str] = &[
 /// What only one over HTTP may say too.
 const HTTP: &[&str] = &[
     "url",
-    "method",
     "headers",
-    "body",
     "connect_timeout",
     "ca",
     "retry_statuses",
     "never_retry_statuses",
-    "webhook",
-    "auth",
-    "cloudevents",
 ];
+
+#[cfg(feature = "http")]
+const REQUEST: &[&str] = request::FIELDS;
+#[cfg(not(feature = "http"))]
+const REQUEST: &[&str] = &[];
 
 const KINDS: &[&str] = &["http", "log"];
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
@@ -66,8 +66,7 @@ pub(super) fn routes(field: Option<Field<'_, '_>>, relay: &RelaySettings) -> Res
 }
 
 fn route(section: &Section<'_, '_>, relay: &RelaySettings) -> Result<Route, ConfigError> {
-    let all: Vec<&str> = COMMON.iter().chain(HTTP).copied().collect();
-    section.only(&all)?;
+    section.only(&[COMMON, HTTP, REQUEST].concat())?;
     let kind = section.require("type", "one of http, log")?.word(KINDS)?;
     let (destination, expects): (Arc<dyn Destination>, _) = match kind {
         "http" => (http(section)?, Expects::Json),
@@ -158,42 +157,13 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
     for (name, field) in headers.iter().flat_map(Section::fields) {
         builder = builder.header(name, field.secret()?);
     }
-    if let Some(field) = section.get("method") {
-        builder = builder.method(field.word(&["POST", "PUT", "PATCH", "DELETE"])?);
-    }
-    if let Some(field) = section.get("body") {
-        builder = builder.body(field.secret()?);
-    }
     if let Some(field) = section.get("connect_timeout") {
         builder = builder.connect_timeout(field.duration(SHORTEST_TIMEOUT..=LONGEST_TIMEOUT)?);
     }
     if let Some(field) = section.get("ca") {
         builder = builder.certificate_authority(field.contents()?);
     }
-    if let Some(webhook) = section.section("webhook")? {
-        webhook.only(&["secrets"])?;
-        let secrets = webhook.require("secrets", "what signs, such as [\"$WEBHOOK_SECRET\"]")?;
-        for secret in secrets.secrets()? {
-            builder = builder.webhook_secret(secret);
-        }
-    }
-    if let Some(field) = section.get("auth") {
-        builder = authorized(builder, &field)?;
-    }
-    if let Some(events) = section.section("cloudevents")? {
-        events.only(&["mode", "source", "type"])?;
-        let mode = events
-            .require("mode", "structured or binary")?
-            .word(&["structured", "binary"])?;
-        let source = events
-            .require("source", "who sends the events, such as \"/shop\"")?
-            .text()?;
-        let kind = events.require(
-            "type",
-            "what they are, such as \"com.example.order.{{payload.kind}}\"",
-        )?;
-        builder = builder.cloudevents(mode, source, kind.text()?);
-    }
+    builder = request::read(section, builder)?;
     let idempotent = section.get("idempotent").map(|field| field.flag()).transpose()?;
     builder = builder.idempotent(idempotent.unwrap_or(true));
     let http = builder.statuses(statuses(section)?).build().map_err(|error| {
@@ -204,44 +174,6 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
         }
     })?;
     Ok(Arc::new(http))
-}
-
-/// One of the ways to prove who we are.
-#[cfg(feature = "http")]
-fn authorized(builder: HttpBuilder, field: &Field<'_, '_>) -> Result<HttpBuilder, ConfigError> {
-    let section = field.section()?;
-    section.only(&["bearer", "basic", "oauth2"])?;
-    let mut ways = section.fields();
-    let (Some((way, field)), None) = (ways.next(), ways.next()) else {
-        return Err(field.refuse("must hold one of bearer, basic, oauth2"));
-    };
-    if way == "bearer" {
-        return Ok(builder.bearer(field.secret()?));
-    }
-    let table = field.section()?;
-    let required = |name: &str| {
-        table
-            .require(name, "a text, \"$NAME\" or { file = \"NAME\" }")?
-            .secret()
-    };
-    let optional = |name: &str| table.get(name).map(|field| field.secret()).transpose();
-    if way == "basic" {
-        table.only(&["user", "password"])?;
-        return Ok(builder.basic(required("user")?, required("password")?));
-    }
-    table.only(&["token_url", "client_id", "client_secret", "scope", "audience"])?;
-    let mut client = ClientCredentials::new(
-        required("token_url")?,
-        required("client_id")?,
-        required("client_secret")?,
-    );
-    if let Some(scope) = optional("scope")? {
-        client = client.scope(scope);
-    }
-    if let Some(audience) = optional("audience")? {
-        client = client.audience(audience);
-    }
-    Ok(builder.oauth2(client))
 }
 
 #[cfg(feature = "http")]

@@ -4,6 +4,8 @@ mod destinations;
 mod error;
 mod nearest;
 mod policy;
+#[cfg(feature = "http")]
+mod request;
 mod section;
 mod settings;
 mod source;

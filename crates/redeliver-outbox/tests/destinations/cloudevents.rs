@@ -13,8 +13,12 @@ use crate::{
     soon,
 };
 
+fn to(server: &Server) -> HttpBuilder {
+    Http::to(server.url())
+}
+
 fn events(server: &Server, mode: &str) -> HttpBuilder {
-    Http::to(server.url()).cloudevents(mode, "/shop/{{payload.shop}}", "order.{{payload.kind}}")
+    to(server).cloudevents(mode, "/shop/{{payload.shop}}", "order.{{payload.kind}}")
 }
 
 async fn taking() -> Server {
@@ -90,7 +94,7 @@ async fn a_structured_event_is_a_body_of_its_own() {
 #[tokio::test]
 async fn what_is_no_json_goes_into_a_structured_event_as_base64() {
     let mut server = taking().await;
-    let http = Http::to(server.url())
+    let http = to(&server)
         .cloudevents("structured", "/shop", "picture")
         .build()
         .unwrap();
@@ -113,7 +117,7 @@ async fn what_is_no_json_goes_into_a_structured_event_as_base64() {
 #[tokio::test]
 async fn a_message_that_makes_no_event_is_refused_and_not_sent() {
     let mut server = taking().await;
-    let structured = Http::to(server.url())
+    let structured = to(&server)
         .cloudevents("structured", "/shop", "x")
         .build()
         .unwrap();

@@ -12,10 +12,13 @@ use crate::{
     soon,
 };
 
+fn to(server: &Server, path: &str) -> HttpBuilder {
+    Http::to(format!("http://127.0.0.1:{}{path}", server.port))
+}
+
 async fn seen(shape: impl FnOnce(HttpBuilder) -> HttpBuilder, path: &str, message: &Message) -> Seen {
     let mut server = Server::start(|_| async { answer(204, &[], "") }.boxed()).await;
-    let url = format!("http://127.0.0.1:{}{path}", server.port);
-    let http = shape(Http::to(url)).build().unwrap();
+    let http = shape(to(&server, path)).build().unwrap();
     assert_eq!(deliver(&http, message, 4).await, Outcome::Delivered);
     soon(server.seen()).await
 }
@@ -90,7 +93,7 @@ async fn what_is_sent_is_what_is_signed() {
 #[tokio::test]
 async fn a_message_that_does_not_fit_is_refused_and_not_sent() {
     let mut server = Server::start(|_| async { answer(204, &[], "") }.boxed()).await;
-    let to = |path: &str| Http::to(format!("http://127.0.0.1:{}{path}", server.port));
+    let to = |path: &str| to(&server, path);
     let cases = [
         (to("/{{payload.order.name}}"), "url: {{payload.order.name}}"),
         (

@@ -7,7 +7,7 @@ use redeliver::clock;
 use redeliver_outbox::{
     Message,
     destination::{
-        Http, Outcome,
+        Http, HttpBuilder, Outcome,
         webhook::{Secret, Unverified, verify},
     },
 };
@@ -23,6 +23,10 @@ const NEW: &str = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD";
 const PRIVATE: &str =
     "whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbfVKIDij2HKpMKkioLlX0dRqSKJp4AJ6p9lMicMFs6Kvg==";
 const PUBLIC: &str = "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=";
+
+fn to(server: &Server) -> HttpBuilder {
+    Http::to(server.url())
+}
 
 fn check(receiver: &str, seen: &Seen, body: &[u8]) -> Result<(), Unverified> {
     let secret: Secret = receiver.parse().unwrap();
@@ -46,7 +50,7 @@ async fn each_secret_signs_and_each_receiver_finds_its_own() {
         (&[NEW, OLD, PRIVATE], &[OLD, NEW, PUBLIC], &[]),
         (&[NEW, PRIVATE], &[NEW, PUBLIC], &[OLD]),
     ] {
-        let builder = Http::to(server.url());
+        let builder = to(&server);
         let builder = signing
             .iter()
             .fold(builder, |builder, &secret| builder.webhook_secret(secret));
@@ -74,7 +78,7 @@ async fn each_secret_signs_and_each_receiver_finds_its_own() {
 #[tokio::test]
 async fn an_attempt_has_the_messages_id_and_its_own_time() {
     let mut server = Server::start(|_| async { answer(500, &[], "") }.boxed()).await;
-    let http = Http::to(server.url()).webhook_secret(OLD).build().unwrap();
+    let http = to(&server).webhook_secret(OLD).build().unwrap();
     let message = message("{}");
     for attempt in 1..=3 {
         let before = clock::wall().as_secs();
@@ -93,13 +97,13 @@ async fn a_message_cannot_bring_a_signature_of_its_own_where_the_relay_signs() {
         headers: Some(r#"{"Webhook-Signature":"v1,own"}"#.to_owned()),
         ..message("{}")
     };
-    let http = Http::to(server.url()).build().unwrap();
+    let http = to(&server).build().unwrap();
     assert_eq!(deliver(&http, &signed, 1).await, Outcome::Delivered);
     assert_eq!(
         soon(server.seen()).await.header("webhook-signature"),
         Some("v1,own")
     );
-    let http = Http::to(server.url()).webhook_secret(OLD).build().unwrap();
+    let http = to(&server).webhook_secret(OLD).build().unwrap();
     let outcome = deliver(&http, &signed, 1).await;
     assert!(
         matches!(&outcome, Outcome::Reject { reason, .. } if reason.contains("webhook-signature")),
