@@ -91,6 +91,7 @@ fn what_the_example_comments_out_is_valid_too() {
         "# client_key",
         "# proxy",
         "# http2",
+        "# body",
         "# retry_statuses",
         "# never_retry_statuses",
     ];

@@ -242,7 +242,7 @@ pub(super) const fn kind(outcome: &Outcome) -> Kind {
             class: Class::Throttled { after: Some(_) },
             ..
         } => Kind::Throttled,
-        Outcome::Retry { .. } => Kind::Retry,
+        Outcome::Retry { .. } | Outcome::Disable { .. } => Kind::Retry,
         Outcome::Reject { .. } => Kind::Reject,
         Outcome::Ambiguous { .. } => Kind::Ambiguous,
     }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 #[cfg(feature = "http")]
-use super::network;
+use super::{network, request};
 use super::{
     error::ConfigError,
     policy,
@@ -36,6 +36,11 @@ const NETWORK: &[&str] = network::FIELDS;
 #[cfg(not(feature = "http"))]
 const NETWORK: &[&str] = &[];
 
+#[cfg(feature = "http")]
+const REQUEST: &[&str] = request::FIELDS;
+#[cfg(not(feature = "http"))]
+const REQUEST: &[&str] = &[];
+
 const KINDS: &[&str] = &["http", "log"];
 pub(super) const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 pub(super) const SHORTEST_TIMEOUT: Duration = Duration::from_millis(1);
@@ -59,7 +64,7 @@ pub(super) fn routes(field: Option<Field<'_, '_>>, relay: &RelaySettings) -> Res
 }
 
 fn route(section: &Section<'_, '_>, relay: &RelaySettings) -> Result<Route, ConfigError> {
-    section.only(&[COMMON, HTTP, NETWORK].concat())?;
+    section.only(&[COMMON, HTTP, NETWORK, REQUEST].concat())?;
     let kind = section.require("type", "one of http, log")?.word(KINDS)?;
     let (destination, expects): (Arc<dyn Destination>, _) = match kind {
         "http" => (http(section)?, Expects::Json),
@@ -151,6 +156,9 @@ fn http(section: &Section<'_, '_>) -> Result<Arc<dyn Destination>, ConfigError> 
         builder = builder.header(name, field.secret()?);
     }
     builder = network::read(section, builder)?;
+    builder = request::read(section, builder)?;
+    let idempotent = section.get("idempotent").map(|field| field.flag()).transpose()?;
+    builder = builder.idempotent(idempotent.unwrap_or(true));
     let http = builder.statuses(statuses(section)?).build().map_err(|error| {
         // The error names the setting that it is about.
         match section.get(error.field) {

@@ -6,6 +6,8 @@ mod nearest;
 #[cfg(feature = "http")]
 mod network;
 mod policy;
+#[cfg(feature = "http")]
+mod request;
 mod section;
 mod settings;
 mod source;

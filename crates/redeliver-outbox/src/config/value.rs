@@ -101,8 +101,8 @@ impl<'s, 't> Field<'s, 't> {
         }))
     }
 
-    /// A text that may be a secret, and so may be in an environment variable instead: `"$NAME"`, or `{ env = "NAME" }`. It is shown in
-    /// no error.
+    /// A text that may be a secret, and so may be elsewhere: in an environment variable, `"$NAME"` or `{ env = "NAME" }`, or in a file
+    /// beside this one, `{ file = "NAME" }`. It is shown in no error.
     pub(super) fn secret(&self) -> Result<String, ConfigError> {
         match self.value {
             DeValue::String(text) => match text.strip_prefix('$') {
@@ -112,14 +112,37 @@ impl<'s, 't> Field<'s, 't> {
             },
             DeValue::Table(_) => {
                 let table = self.section()?;
-                table.only(&["env", "prefix"])?;
-                let name = table.require("env", "the name of an environment variable")?;
+                table.only(&["env", "file", "prefix"])?;
                 let prefix = table.get("prefix").map(|field| field.text()).transpose()?;
-                let value = name.variable(name.text()?)?;
+                let value = match (table.get("env"), table.get("file")) {
+                    (Some(_), Some(file)) => {
+                        return Err(file.refuse("is one place and env is another: leave one of them out"));
+                    }
+                    (None, Some(file)) => file.secret_file()?,
+                    _ => {
+                        let name = table.require("env", "the name of an environment variable")?;
+                        name.variable(name.text()?)?
+                    }
+                };
                 Ok(prefix.unwrap_or_default().to_owned() + &value)
             }
-            _ => Err(self.refuse("must be text in quotes, \"$NAME\" or { env = \"NAME\" }")),
+            _ => {
+                Err(self
+                    .refuse("must be text in quotes, \"$NAME\", { env = \"NAME\" } or { file = \"NAME\" }"))
+            }
         }
+    }
+
+    /// One secret, or a list of them with at least one.
+    #[cfg(feature = "http")]
+    pub(super) fn secrets(&self) -> Result<Vec<String>, ConfigError> {
+        let Some(list) = self.value.as_array() else {
+            return Ok(vec![self.secret()?]);
+        };
+        if list.is_empty() {
+            return Err(self.refuse("must hold at least one secret"));
+        }
+        self.items()?.map(|item| item.secret()).collect()
     }
 
     fn variable(&self, name: &str) -> Result<String, ConfigError> {
@@ -153,13 +176,18 @@ impl<'s, 't> Field<'s, 't> {
         })
     }
 
-    #[cfg(any(feature = "http", feature = "schema"))]
     fn beside(&self) -> &'t std::path::Path {
         self.source.file.parent().unwrap_or(self.source.file)
     }
 
+    /// The secret in the file that is named here. Whoever wrote it with an editor ended it with a line break.
+    fn secret_file(&self) -> Result<String, ConfigError> {
+        let text =
+            String::from_utf8(self.contents()?).map_err(|_| self.refuse("names a file that is no text"))?;
+        Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+    }
+
     /// What is in the file that is named here, which is looked for beside this one.
-    #[cfg(any(feature = "http", feature = "schema"))]
     pub(super) fn contents(&self) -> Result<Vec<u8>, ConfigError> {
         let path = self.beside().join(self.text()?);
         std::fs::read(&path)

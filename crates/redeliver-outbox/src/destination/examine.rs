@@ -73,7 +73,7 @@ pub(crate) fn unknown<'a>(destination: &str, names: impl Iterator<Item = &'a str
 }
 
 /// Whether this content type, or none, promises JSON.
-fn is_json(content_type: Option<&str>) -> bool {
+pub(super) fn is_json(content_type: Option<&str>) -> bool {
     let Some(content_type) = content_type else {
         return true;
     };
@@ -82,7 +82,7 @@ fn is_json(content_type: Option<&str>) -> bool {
     kind == "application/json" || kind == "text/json" || kind.ends_with("+json")
 }
 
-fn no_json(problem: impl std::fmt::Display) -> Refusal {
+pub(super) fn no_json(problem: impl std::fmt::Display) -> Refusal {
     let reason = format!("the payload is no JSON: {problem}");
     (DeadReason::InvalidPayload, reason)
 }

@@ -22,7 +22,7 @@ pub(crate) use examine::unknown;
 pub use examine::{Refusal, examine, fits};
 pub use handler::{Handler, IntoOutcome, OwnedDelivery};
 #[cfg(feature = "http")]
-pub use http::{Http, HttpBuilder, InvalidHttp};
+pub use http::{ClientCredentials, Http, HttpBuilder, InvalidHttp, webhook};
 pub use log::Log;
 pub use manners::Manners;
 pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
@@ -56,6 +56,11 @@ pub enum Outcome {
     Reject {
         /// The kind of refusal.
         kind: DeadReason,
+        /// What happened, for the operator.
+        reason: String,
+    },
+    /// It takes nothing any more, and says so for good. The message is kept: no wait mends it, but an operator may.
+    Disable {
         /// What happened, for the operator.
         reason: String,
     },

@@ -110,7 +110,10 @@ async fn a_status_says_what_comes_next() {
         outcome(400, &[], "no such\n\n field \u{1b}[31m").await,
         reject(permanent, "400 Bad Request: no such field \u{fffd}[31m")
     );
-    assert_eq!(outcome(410, &[], "").await, reject(permanent, "410 Gone"));
+    let gone = Outcome::Disable {
+        reason: "410 Gone: moved out".to_owned(),
+    };
+    assert_eq!(outcome(410, &[], "moved out").await, gone);
     assert_eq!(
         outcome(413, &[], "").await,
         reject(DeadReason::TooLarge, "413 Payload Too Large")
@@ -145,6 +148,20 @@ async fn a_status_says_what_comes_next() {
 }
 
 #[tokio::test]
+async fn a_gateway_that_is_overloaded_throttles_where_the_same_message_may_come_twice() {
+    for status in [502, 504] {
+        let server = Server::start(move |_| async move { answer(status, &[], "") }.boxed()).await;
+        for (idempotent, expected) in [(true, Class::THROTTLED), (false, Class::Unknown)] {
+            let http = Http::to(server.url()).idempotent(idempotent).build().unwrap();
+            match deliver(&http, &message("{}"), 1).await {
+                Outcome::Retry { class, .. } => assert_eq!(class, expected, "{status}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_date_without_the_servers_own_is_measured_from_ours() {
     let until = http_date::format(redeliver::clock::wall() + Duration::from_secs(3600)).to_string();
     // hyper adds a Date of its own unless there is one; one that makes no sense counts for nothing.
@@ -173,6 +190,15 @@ async fn the_table_of_statuses_is_the_configurations() {
     assert_eq!(
         deliver(&http, &message("{}"), 1).await,
         retry(Class::Unknown, "404 Not Found")
+    );
+    let server = Server::start(|_| async { answer(410, &[], "") }.boxed()).await;
+    let http = Http::to(server.url())
+        .statuses(StatusTable::DEFAULT.with(410))
+        .build()
+        .unwrap();
+    assert_eq!(
+        deliver(&http, &message("{}"), 1).await,
+        retry(Class::Unknown, "410 Gone")
     );
 }
 

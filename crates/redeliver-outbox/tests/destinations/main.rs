@@ -6,6 +6,8 @@
     reason = "a test ends where something is not as it should be"
 )]
 
+mod auth;
+mod cloudevents;
 #[cfg(feature = "config")]
 mod configured;
 mod endpoint;
@@ -18,6 +20,8 @@ mod log;
 mod proxy;
 mod server;
 mod suite;
+mod template;
+mod webhook;
 
 use std::time::Duration;
 

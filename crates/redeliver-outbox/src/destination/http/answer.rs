@@ -25,11 +25,33 @@ const LONGEST_FAILURE: Duration = Duration::from_secs(1);
 /// The body of a success tells nothing. It is read so that its connection can be used again, which is not worth a longer wait.
 const LONGEST_SUCCESS: Duration = Duration::from_millis(100);
 
+/// How statuses are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reading {
+    /// Which of them are worth a retry.
+    pub(super) statuses: StatusTable,
+    /// Whether the same message may be sent twice.
+    pub(super) idempotent: bool,
+}
+
+impl Reading {
+    /// A gateway's 502 or 504 asks for fewer requests, as Standard Webhooks reads it. But the server behind it may have taken the message:
+    /// where that must not happen twice, this counts for more.
+    const fn class(&self, status: StatusCode, asked: Option<Duration>) -> Class {
+        match (self.statuses.class(status.as_u16(), asked), status) {
+            (Class::Unknown, StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) if self.idempotent => {
+                Class::THROTTLED
+            }
+            (class, _) => class,
+        }
+    }
+}
+
 /// The outcome behind an answer. Its body may take what is `left` of the attempt's time, at most. What was `sent` with the request and is
 /// secret is not shown, although many a page of an error shows it.
 pub(super) async fn judge(
     answer: Response<Incoming>,
-    statuses: &StatusTable,
+    reading: Reading,
     sent: &HeaderMap,
     left: Duration,
 ) -> Outcome {
@@ -41,7 +63,8 @@ pub(super) async fn judge(
     }
     let body = start_of(body, LONGEST_FAILURE.min(left)).await;
     let reason = reason(status, &head.headers, &without_secrets(&body, sent));
-    match statuses.class(status.as_u16(), asked_wait(&head.headers)) {
+    match reading.class(status, asked_wait(&head.headers)) {
+        Class::Permanent if status == StatusCode::GONE => Outcome::Disable { reason },
         Class::Permanent => Outcome::Reject {
             kind: match status {
                 StatusCode::PAYLOAD_TOO_LARGE => DeadReason::TooLarge,

@@ -1,32 +1,46 @@
 //! A POST to an HTTP endpoint.
 
 mod answer;
+mod auth;
 mod builder;
+mod cloudevents;
 mod connect;
 mod dial;
 mod failure;
 mod guard;
 mod host;
 mod network;
+mod oauth;
 mod proxy;
 mod request;
+mod shape;
 mod stream;
+mod target;
+mod template;
 mod tls;
+mod value;
+pub mod webhook;
 
-use std::fmt;
+use std::{fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
-use http::{HeaderMap, StatusCode, Uri, header::PROXY_AUTHORIZATION};
+use http::{
+    HeaderMap, Request, Response, StatusCode,
+    header::{AUTHORIZATION, PROXY_AUTHORIZATION},
+};
+use hyper::body::Incoming;
 use hyper_util::client::legacy::connect::capture_connection;
-use redeliver::{classify::StatusTable, clock};
+use redeliver::{Class, Moment, clock, duration};
 
+use answer::Reading;
+pub use auth::ClientCredentials;
 pub use builder::{HttpBuilder, InvalidHttp};
 use network::Connections;
-use request::check_name;
+use oauth::Tokens;
+use request::{Body, Shape};
 
 use super::{Delivery, Destination, Outcome};
-use crate::DeadReason;
 
 /// Posts each message to a URL.
 ///
@@ -37,11 +51,14 @@ use crate::DeadReason;
 /// - `redeliver-attempt`: which attempt it is, from 1
 /// - `traceparent`: the message's, if it has one
 /// - `user-agent`: `redeliver/` and the version
+/// - `webhook-id`, `webhook-timestamp`, `webhook-signature`: the message's id, the time of the attempt and a signature for each secret, as
+///   Standard Webhooks has them, where there are secrets
 ///
 /// It goes to the public internet only, whatever its name resolves to when a connection is made, unless
 /// [`allow_private`](HttpBuilder::allow_private) says otherwise.
 ///
-/// Any 2xx is taken as delivered as soon as its head has come. A redirect is a failure and is not followed. What may have arrived although
+/// Any 2xx is taken as delivered as soon as its head has come. 410 says that the endpoint is gone for good ([`Outcome::Disable`]), 429 and
+/// 503 ask for fewer requests, and so do 502 and 504 ([`HttpBuilder::idempotent`]). A redirect is a failure and is not followed. What may have arrived although
 /// no answer came is [`Outcome::Ambiguous`].
 ///
 /// ```
@@ -56,11 +73,11 @@ use crate::DeadReason;
 /// ```
 pub struct Http {
     connections: Connections,
-    url: Uri,
     /// Scheme, host and port. The path stays out of errors and logs: with many services it is the secret.
     origin: String,
-    fixed: HeaderMap,
-    statuses: StatusTable,
+    shape: Shape,
+    tokens: Option<Box<Tokens>>,
+    reading: Reading,
 }
 
 impl Http {
@@ -71,34 +88,98 @@ impl Http {
     }
 
     async fn attempt(&self, delivery: Delivery<'_>) -> Outcome {
-        let mut request = match request::make(&self.url, &self.fixed, delivery) {
+        let request = match self.shape.request(delivery, clock::wall()) {
             Ok(request) => request,
-            Err(reason) => {
-                let kind = DeadReason::InvalidHeaders;
-                return Outcome::Reject { kind, reason };
-            }
+            Err((kind, reason)) => return Outcome::Reject { kind, reason },
         };
-        let proxy = self.connections.reader.as_ref();
-        if let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.clone()) {
+        // Many a page of an error shows what it was sent.
+        let mut sent = request.headers().clone();
+        let time = Time {
+            began: clock::now(),
+            limit: delivery.timeout,
+        };
+        let answer = match &self.tokens {
+            None => self.exchange(request, time).await,
+            Some(tokens) => self.exchange_with(tokens, request, &mut sent, time).await,
+        };
+        match answer {
+            Ok(answer) => answer::judge(answer, self.reading, &sent, time.left()).await,
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// The answer, or what it means that there is none.
+    async fn exchange(&self, mut request: Request<Body>, time: Time) -> Result<Response<Incoming>, Outcome> {
+        let Connections {
+            client,
+            reader,
+            http2,
+        } = &self.connections;
+        if let Some(authorization) = reader.as_ref().and_then(|proxy| proxy.authorization.clone()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
         let connection = capture_connection(&mut request);
-        let began = clock::now();
-        let limit = delivery.timeout;
-        match tokio::time::timeout(limit, self.connections.client.request(request)).await {
-            Ok(Ok(answer)) => {
-                if let Some(proxy) =
-                    proxy.filter(|_| answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED)
-                {
-                    return failure::on_the_way(&self.origin, &proxy.wants_a_password());
-                }
-                let left = limit.saturating_sub(clock::now().since(began));
-                answer::judge(answer, &self.statuses, &self.fixed, left).await
+        let answer = match tokio::time::timeout(time.left(), client.request(request)).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(failure::broken(&self.origin, *http2, &error)),
+            Err(_) => {
+                let connected = connection.connection_metadata().is_some();
+                return Err(failure::late(&self.origin, time.limit, connected));
             }
-            Ok(Err(error)) => failure::broken(&self.origin, self.connections.http2, &error),
-            Err(_) => failure::late(&self.origin, limit, connection.connection_metadata().is_some()),
+        };
+        match reader {
+            Some(proxy) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+                Err(failure::on_the_way(&self.origin, &proxy.wants_a_password()))
+            }
+            _ => Ok(answer),
         }
     }
+
+    /// The same with a token, and once more with another if it is refused.
+    async fn exchange_with(
+        &self,
+        tokens: &Tokens,
+        mut request: Request<Body>,
+        sent: &mut HeaderMap,
+        time: Time,
+    ) -> Result<Response<Incoming>, Outcome> {
+        let mut refused = None;
+        loop {
+            let fetched = tokens.header(&self.connections, refused.as_ref());
+            let token = match tokio::time::timeout(time.left(), fetched).await {
+                Ok(token) => token.map_err(transient)?,
+                Err(_) => {
+                    let (origin, limit) = (tokens.origin(), duration::display(time.limit));
+                    return Err(transient(format!("no token from {origin} within {limit}")));
+                }
+            };
+            request.headers_mut().insert(AUTHORIZATION, token.clone());
+            sent.insert(AUTHORIZATION, token.clone());
+            let answer = self.exchange(request.clone(), time).await?;
+            if answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
+                return Ok(answer);
+            }
+            refused = Some(token);
+        }
+    }
+}
+
+/// The time of an attempt.
+#[derive(Clone, Copy)]
+struct Time {
+    began: Moment,
+    limit: Duration,
+}
+
+impl Time {
+    fn left(self) -> Duration {
+        self.limit.saturating_sub(clock::now().since(self.began))
+    }
+}
+
+fn transient(reason: String) -> Outcome {
+    let class = Class::Transient;
+    Outcome::Retry { class, reason }
 }
 
 impl Destination for Http {
@@ -116,7 +197,7 @@ impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Http")
             .field("origin", &self.origin)
-            .field("headers", &self.fixed.keys().collect::<Vec<_>>())
+            .field("headers", &self.shape.fixed.keys().collect::<Vec<_>>())
             .finish_non_exhaustive()
     }
 }

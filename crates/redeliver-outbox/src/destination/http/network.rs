@@ -120,10 +120,15 @@ pub(super) struct Connections {
 }
 
 impl Network {
-    pub(super) fn to(self, url: &Uri) -> Result<Connections, InvalidHttp> {
+    /// Whether a URL that the setting `field` names is not one that must not be called.
+    pub(super) fn may_go_to(&self, field: &'static str, url: &Uri) -> Result<(), InvalidHttp> {
         self.guard
             .host(url.host().unwrap_or_default())
-            .map_err(|problem| invalid("url", format!("{:?} {problem}", without_path(&url.to_string()))))?;
+            .map_err(|problem| invalid(field, format!("{:?} {problem}", without_path(&url.to_string()))))
+    }
+
+    pub(super) fn to(self, url: &Uri) -> Result<Connections, InvalidHttp> {
+        self.may_go_to("url", url)?;
         let plain = url.scheme_str() == Some("http");
         if plain && self.certificates.are_mutual() {
             let rule = "is shown to nobody: only a url that begins with https:// has certificates";

@@ -1,14 +1,25 @@
 //! The request of one attempt.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method, Request, Uri,
+    HeaderMap, HeaderName, HeaderValue, Method, Request,
     header::{CONTENT_TYPE, USER_AGENT},
 };
 use http_body_util::Full;
 
-use super::Delivery;
-use crate::{Payload, destination::headers};
+use super::{
+    Delivery,
+    cloudevents::CloudEvents,
+    target::Target,
+    template::Template,
+    webhook::{self, Secret},
+};
+use crate::{
+    DeadReason, MessageId, Payload,
+    destination::{Refusal, headers},
+};
 
 pub(super) type Body = Full<Bytes>;
 
@@ -17,6 +28,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const ATTEMPT: HeaderName = HeaderName::from_static("redeliver-attempt");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
+const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
+const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
 /// What frames a request is the connection's to say: two opinions on where a body ends are how one request becomes two.
 const FRAMING: [&str; 11] = [
@@ -34,7 +48,7 @@ const FRAMING: [&str; 11] = [
 ];
 
 /// Whether neither HTTP itself nor the relay owns this header.
-pub(super) fn check_name(name: &HeaderName) -> Result<(), String> {
+fn check_name(name: &HeaderName) -> Result<(), String> {
     if FRAMING.contains(&name.as_str()) {
         return Err(format!(
             "the header {name} is set by the connection and by nobody else"
@@ -46,50 +60,144 @@ pub(super) fn check_name(name: &HeaderName) -> Result<(), String> {
     Ok(())
 }
 
-/// The request, or why the message's headers cannot be sent.
-pub(super) fn make(url: &Uri, fixed: &HeaderMap, delivery: Delivery<'_>) -> Result<Request<Body>, String> {
-    let mut request = Request::new(body(&delivery.message.payload));
-    *request.method_mut() = Method::POST;
-    *request.uri_mut() = url.clone();
-    *request.headers_mut() = headers_of(fixed, delivery)?;
-    Ok(request)
+/// What the requests of a destination have in common.
+pub(super) struct Shape {
+    pub(super) method: Method,
+    pub(super) target: Target,
+    pub(super) fixed: HeaderMap,
+    /// The headers that depend on the message.
+    pub(super) rendered: Vec<(HeaderName, Template)>,
+    /// What is sent instead of the payload.
+    pub(super) body: Option<Template>,
+    pub(super) events: Option<CloudEvents>,
+    /// Each of them signs.
+    pub(super) secrets: Vec<Secret>,
 }
 
-/// What is configured wins over what a message says, so that no message speaks in another's name.
-fn headers_of(fixed: &HeaderMap, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
-    let message = delivery.message;
-    let mut headers = HeaderMap::with_capacity(fixed.len() + 8);
-    headers.insert(USER_AGENT, AGENT);
-    headers.insert(CONTENT_TYPE, JSON);
-    for (name, value) in headers::of(message)? {
-        let shown = || format!("the message's header {name} cannot be sent");
-        let known = HeaderName::try_from(&name).map_err(|_| shown())?;
-        check_name(&known)?;
-        headers.insert(known, HeaderValue::try_from(value).map_err(|_| shown())?);
-    }
-    headers::check_columns(message)?;
-    for (name, text) in [
-        (CONTENT_TYPE, &message.content_type),
-        (TRACEPARENT, &message.traceparent),
-    ] {
-        if let Some(text) = text {
-            let value = HeaderValue::try_from(text)
-                .map_err(|_| format!("the message's {name} cannot be sent as a header"))?;
+impl Shape {
+    /// The request of an attempt at this time since 1970, or why the message cannot be sent.
+    pub(super) fn request(&self, delivery: Delivery<'_>, now: Duration) -> Result<Request<Body>, Refusal> {
+        let unfit = |reason| (DeadReason::InvalidPayload, reason);
+        let event = self
+            .events
+            .as_ref()
+            .map(|events| events.event(delivery))
+            .transpose()?;
+        let (body, added) = match (event, &self.body) {
+            (Some(event), _) => (event.body, event.headers),
+            (None, Some(template)) => {
+                let body = template
+                    .render(delivery)
+                    .map_err(|rule| unfit(format!("body: {rule}")))?;
+                (Some(body.into()), Vec::new())
+            }
+            (None, None) => (None, Vec::new()),
+        };
+        let body = body.unwrap_or_else(|| payload(&delivery.message.payload));
+        let url = self
+            .target
+            .url(delivery)
+            .map_err(|rule| unfit(format!("url: {rule}")))?;
+        let mut headers = self
+            .headers(delivery)
+            .map_err(|reason| (DeadReason::InvalidHeaders, reason))?;
+        self.render_headers(&mut headers, delivery).map_err(unfit)?;
+        for (name, value) in added {
             headers.insert(name, value);
         }
+        self.sign(&mut headers, delivery.message.id, now, &body);
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = url.into_owned();
+        *request.headers_mut() = headers;
+        Ok(request)
     }
-    for (name, value) in fixed {
-        headers.insert(name, value.clone());
+
+    fn render_headers(&self, headers: &mut HeaderMap, delivery: Delivery<'_>) -> Result<(), String> {
+        for (name, template) in &self.rendered {
+            let wrong = |rule| format!("the header {name}: {rule}");
+            let text = template.render_text(delivery).map_err(wrong)?;
+            let mut value = HeaderValue::try_from(text).map_err(|error| wrong(error.to_string()))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(())
     }
-    let id = HeaderValue::try_from(message.id.to_string()).map_err(|error| error.to_string())?;
-    headers.insert(IDEMPOTENCY_KEY, id);
-    headers.insert(ATTEMPT, delivery.attempt.into());
-    Ok(headers)
+
+    /// Whether a header of this name may be given by the configuration or by a message.
+    pub(super) fn check_name(&self, name: &HeaderName) -> Result<(), String> {
+        let signs = [&WEBHOOK_ID, &WEBHOOK_TIMESTAMP, &WEBHOOK_SIGNATURE].contains(&name);
+        if signs && !self.secrets.is_empty() {
+            return Err(format!("the header {name} is set by the relay, which signs"));
+        }
+        if self.events.as_ref().is_some_and(|events| events.sets(name)) {
+            return Err(format!(
+                "the header {name} is set by the relay, which sends CloudEvents"
+            ));
+        }
+        check_name(name)
+    }
+
+    /// Whether the configuration gives a header of this name.
+    pub(super) fn has(&self, name: &HeaderName) -> bool {
+        self.fixed.contains_key(name) || self.rendered.iter().any(|(rendered, _)| rendered == name)
+    }
+
+    fn sign(&self, headers: &mut HeaderMap, id: MessageId, now: Duration, body: &[u8]) {
+        if self.secrets.is_empty() {
+            return;
+        }
+        let (id, seconds) = (id.to_string(), now.as_secs());
+        let signatures = webhook::sign(&self.secrets, &id, seconds, body);
+        // Ids and base64 are what every header may hold.
+        for (name, text) in [(WEBHOOK_ID, &id), (WEBHOOK_SIGNATURE, &signatures)] {
+            if let Ok(value) = HeaderValue::try_from(text) {
+                headers.insert(name, value);
+            }
+        }
+        headers.insert(WEBHOOK_TIMESTAMP, seconds.into());
+    }
+
+    /// What is configured wins over what a message says, so that no message speaks in another's name.
+    fn headers(&self, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
+        let message = delivery.message;
+        let mut headers = HeaderMap::with_capacity(self.fixed.len() + 8);
+        headers.insert(USER_AGENT, AGENT);
+        headers.insert(CONTENT_TYPE, JSON);
+        for (name, value) in headers::of(message)? {
+            let shown = || format!("the message's header {name} cannot be sent");
+            let known = HeaderName::try_from(&name).map_err(|_| shown())?;
+            self.check_name(&known)?;
+            headers.insert(known, HeaderValue::try_from(value).map_err(|_| shown())?);
+        }
+        headers::check_columns(message)?;
+        for (name, text) in [
+            (CONTENT_TYPE, &message.content_type),
+            (TRACEPARENT, &message.traceparent),
+        ] {
+            if let Some(text) = text {
+                let value = HeaderValue::try_from(text)
+                    .map_err(|_| format!("the message's {name} cannot be sent as a header"))?;
+                headers.insert(name, value);
+            }
+        }
+        if self.body.is_some() {
+            // What the message says is the type of its payload, which is not what is sent.
+            headers.insert(CONTENT_TYPE, JSON);
+        }
+        for (name, value) in &self.fixed {
+            headers.insert(name, value.clone());
+        }
+        let id = HeaderValue::try_from(message.id.to_string()).map_err(|error| error.to_string())?;
+        headers.insert(IDEMPOTENCY_KEY, id);
+        headers.insert(ATTEMPT, delivery.attempt.into());
+        Ok(headers)
+    }
 }
 
-fn body(payload: &Payload) -> Body {
-    Full::new(match payload {
+fn payload(payload: &Payload) -> Bytes {
+    match payload {
         Payload::Text(text) => Bytes::copy_from_slice(text.as_bytes()),
         Payload::Binary(bytes) => bytes.clone(),
-    })
+    }
 }

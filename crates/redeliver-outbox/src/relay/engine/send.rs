@@ -142,7 +142,10 @@ impl Engine {
         outcome: &Outcome,
         took: Duration,
     ) -> bool {
-        if !matches!(outcome, Outcome::Retry { .. } | Outcome::Ambiguous { .. }) {
+        if !matches!(
+            outcome,
+            Outcome::Retry { .. } | Outcome::Ambiguous { .. } | Outcome::Disable { .. }
+        ) {
             return false;
         }
         self.relay.witness.saw(Happening::Ended {

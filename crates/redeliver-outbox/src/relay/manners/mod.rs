@@ -170,7 +170,8 @@ impl Conduct {
                 self.throttle(*after, now);
                 Verdict::Failed
             }
-            Outcome::Retry { .. } => Verdict::Failed,
+            // Who says that it is gone for good is as good as down until a person says otherwise.
+            Outcome::Retry { .. } | Outcome::Disable { .. } => Verdict::Failed,
             Outcome::Ambiguous { .. } => {
                 self.pace.cut(now);
                 Verdict::Failed
