@@ -2,14 +2,14 @@
 
 use std::{sync::Arc, time::Duration};
 
-#[cfg(feature = "http")]
-use super::{network, request};
 use super::{
     error::ConfigError,
     policy,
     section::{Field, Section},
     settings::RelaySettings,
 };
+#[cfg(feature = "http")]
+use super::{network, request};
 use crate::{
     destination::{Destination, Expects, LanePolicy, Log, Route, Routes},
     limits,

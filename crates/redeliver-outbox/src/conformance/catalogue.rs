@@ -3,8 +3,8 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, claim, edit, failure::Outcome, fault, guard, history, lane, lease, migrate, model,
-    order, page, payload, query, read, redrive, retain, settle, status, write,
+    Factory, Failure, away, claim, edit, failure::Outcome, fault, guard, history, lane, lease, migrate,
+    model, order, page, payload, query, read, redrive, retain, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.

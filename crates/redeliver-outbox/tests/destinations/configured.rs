@@ -82,7 +82,7 @@ fn a_mistake_about_the_network_is_told_with_its_place_and_without_secrets() {
         ),
         (
             "client_key = 5",
-            "4:14: destinations.billing.client_key: must be text in quotes, \"$NAME\" or { env = \"NAME\" }",
+            "4:14: destinations.billing.client_key: must be text in quotes, \"$NAME\", { env = \"NAME\" } or { file = \"NAME\" }",
         ),
         (
             "proxy = \"https://relay:hunter2@proxy.example:3128\"",

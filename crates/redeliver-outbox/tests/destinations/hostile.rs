@@ -84,9 +84,10 @@ const CHUNKED: &[u8] = b"10\r\nzzzzzzzzzzzzzzzz\r\n";
 fn shown(outcome: &Outcome) -> &str {
     match outcome {
         Outcome::Delivered => "delivered",
-        Outcome::Retry { reason, .. } | Outcome::Reject { reason, .. } | Outcome::Ambiguous { reason } => {
-            reason
-        }
+        Outcome::Retry { reason, .. }
+        | Outcome::Disable { reason }
+        | Outcome::Reject { reason, .. }
+        | Outcome::Ambiguous { reason } => reason,
     }
 }
 

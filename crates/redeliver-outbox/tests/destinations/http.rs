@@ -152,7 +152,11 @@ async fn a_gateway_that_is_overloaded_throttles_where_the_same_message_may_come_
     for status in [502, 504] {
         let server = Server::start(move |_| async move { answer(status, &[], "") }.boxed()).await;
         for (idempotent, expected) in [(true, Class::THROTTLED), (false, Class::Unknown)] {
-            let http = Http::to(server.url()).idempotent(idempotent).build().unwrap();
+            let http = Http::to(server.url())
+                .allow_private(true)
+                .idempotent(idempotent)
+                .build()
+                .unwrap();
             match deliver(&http, &message("{}"), 1).await {
                 Outcome::Retry { class, .. } => assert_eq!(class, expected, "{status}"),
                 other => panic!("{other:?}"),
@@ -193,6 +197,7 @@ async fn the_table_of_statuses_is_the_configurations() {
     );
     let server = Server::start(|_| async { answer(410, &[], "") }.boxed()).await;
     let http = Http::to(server.url())
+        .allow_private(true)
         .statuses(StatusTable::DEFAULT.with(410))
         .build()
         .unwrap();

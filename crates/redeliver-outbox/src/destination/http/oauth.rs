@@ -111,7 +111,10 @@ impl Tokens {
             HeaderValue::from_static("application/x-www-form-urlencoded"),
         );
         // A proxy that reads the requests to a plain URL reads these too.
-        let proxy = connections.reader.as_ref().filter(|_| self.url.scheme_str() == Some("http"));
+        let proxy = connections
+            .reader
+            .as_ref()
+            .filter(|_| self.url.scheme_str() == Some("http"));
         if let Some(authorization) = proxy.and_then(|proxy| proxy.authorization.clone()) {
             headers.insert(PROXY_AUTHORIZATION, authorization);
         }
