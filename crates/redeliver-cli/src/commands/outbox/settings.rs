@@ -59,6 +59,12 @@ impl Settings {
         })
     }
 
+    /// Whether the database ends with the process.
+    pub(super) fn is_in_memory(&self) -> bool {
+        let path = self.database.strip_prefix("sqlite:");
+        path.is_some_and(|path| path.strip_prefix("//").unwrap_or(path) == ":memory:")
+    }
+
     pub(super) fn is_sqlite(&self) -> bool {
         self.database.starts_with("sqlite:")
     }

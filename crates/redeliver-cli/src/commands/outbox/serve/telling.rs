@@ -59,6 +59,30 @@ impl Telling {
         );
     }
 
+    /// That the time was over before there was a database.
+    pub(super) fn too_late(self) {
+        let words = "the time that --for gives is over, and the database was not there";
+        self.note(words, &json!({ "event": "stopped", "error": words }));
+    }
+
+    /// That something is still waited for.
+    pub(super) fn stops(self, in_flight: u64, at_most: Duration) {
+        let words = format!(
+            "stopping: {in_flight} on their way are waited for, at most {}; told once more, it ends at once",
+            readable::duration(at_most)
+        );
+        self.note(&words, &json!({ "event": "stopping", "in_flight": in_flight }));
+    }
+
+    /// That nobody waits for what is on its way.
+    pub(super) fn left(self, sum: &Sum) {
+        let words = "told again to stop: what was on its way is sent again by whoever comes next";
+        match self.as_json {
+            true => output::json(&sum.form("stopped", &json!({ "clean": false }))),
+            false => note(&format!("{words}; {}", sum.words())),
+        }
+    }
+
     pub(super) fn figures(self, sum: &Sum, rate: f64) {
         match self.as_json {
             true => output::json(&sum.form("figures", &json!({ "delivered_per_second": rate }))),
