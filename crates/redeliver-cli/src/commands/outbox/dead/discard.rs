@@ -76,5 +76,5 @@ pub(super) async fn run(args: &DiscardArgs, outbox: &Outbox) -> anyhow::Result<E
         output::progress(&format!("discarded {} of {count}", done.len()));
     }
     output::progress_done();
-    told(&done, &args.ids, "discarded", args.json)
+    told(outbox, &done, &args.ids, "discarded", args.json).await
 }

@@ -75,5 +75,5 @@ pub(super) async fn run(args: &RedriveArgs, outbox: &Outbox) -> anyhow::Result<E
         output::progress(&format!("redriven {} of {count}", done.len()));
     }
     output::progress_done();
-    told(&done, &args.ids, "redriven", args.json)
+    told(outbox, &done, &args.ids, "redriven", args.json).await
 }
