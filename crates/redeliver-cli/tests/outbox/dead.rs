@@ -248,7 +248,9 @@ fn what_is_exported_can_be_imported_elsewhere() {
     let wrong = folder.feed(&["dead", "import", "-"], b"{}\n");
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong.err.contains("-:1: missing field `destination`"),
+        wrong.err.contains(
+            "-:1: missing field `destination` (at byte 2); each line must be a JSON object, as `redeliver dead export` writes it"
+        ),
         "{}",
         wrong.err
     );
@@ -272,6 +274,16 @@ fn an_editor_changes_a_payload() {
     let (code, told) = edit("false");
     assert_eq!(code, Some(1));
     assert!(told.contains("nothing was changed"), "{told}");
+    let (code, told) = edit("/no/such/editor");
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("set EDITOR to one that is there, or give --payload"),
+        "{told}"
+    );
+    assert_eq!(
+        folder.run(&["dead", "edit", "1", "--header", "Host: a"]).code,
+        Some(2)
+    );
     assert_eq!(edit("sed -i s/1/2/").0, Some(0));
     let shown = folder.show("1");
     assert_eq!(

@@ -64,6 +64,13 @@ impl DatabaseFlags {
 
 impl Outbox {
     pub(super) async fn open(settings: Settings) -> anyhow::Result<Self> {
+        if settings.names_no_server() {
+            return Err(BadInput(format!(
+                "{}: names no database; write postgres://USER@HOST/NAME or mysql://USER@HOST/NAME",
+                shown(&settings.database)
+            ))
+            .into());
+        }
         let opened = store::open(&settings.database, &settings.names, settings.relay.kept()).await;
         let opened = opened.map_err(|error| named(&settings, error.into()))?;
         Ok(Self { settings, opened })

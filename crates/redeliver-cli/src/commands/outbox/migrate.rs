@@ -25,10 +25,10 @@ pub(crate) struct MigrateArgs {
     #[arg(long)]
     down: bool,
     /// The version to go to [default: the newest, or with --down 0, which removes the tables and all that is in them]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     to: Option<u32>,
     /// How many shards, when the tables are made; another number than they were made with is refused [default: what suits the database, on SQLite 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     shards: Option<u16>,
     /// Do not ask before messages are lost
     #[arg(long, short)]

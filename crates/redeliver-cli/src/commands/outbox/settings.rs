@@ -65,6 +65,12 @@ impl Settings {
         path.is_some_and(|path| path.strip_prefix("//").unwrap_or(path) == ":memory:")
     }
 
+    /// Whether the address of a server stops after its scheme.
+    pub(super) fn names_no_server(&self) -> bool {
+        let rest = self.database.split_once(':').map_or("", |(_, rest)| rest);
+        !self.is_sqlite() && rest.trim_matches('/').is_empty()
+    }
+
     pub(super) fn is_sqlite(&self) -> bool {
         self.database.starts_with("sqlite:")
     }

@@ -31,7 +31,7 @@ pub(super) struct DiscardArgs {
     #[arg(long)]
     all: bool,
     /// At most this many, the oldest first
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// Do not ask
     #[arg(long, short)]

@@ -45,7 +45,7 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     until_empty: bool,
     /// Stop after this time, counted from the start
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse_limit)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_limit, allow_hyphen_values = true)]
     run_for: Option<Duration>,
     /// Tell each attempt that fails
     #[arg(short, long)]
