@@ -240,3 +240,34 @@ fn a_database_in_memory_is_refused_where_messages_would_be_lost() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn whose_lease_is_waited_for_is_told() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "[relay]\nlease = \"1h\"\n");
+    folder.run(&["send", "--to", "log", "--payload", "1"]).done();
+    let mut first = start(&folder, &["serve", "--json"]);
+    let mut lines = BufReader::new(first.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    lines.find(|line| line.contains("\"message\"")).unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    let long_ago =
+        "UPDATE redeliver_workers SET started_at = started_at - 2400000, seen_at = seen_at - 2400000";
+    assert_eq!(database.execute(long_ago, []).unwrap(), 1);
+    let mut second = start(&folder, &["serve", "--json"]);
+    let waits = BufReader::new(second.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap)
+        .find(|line| line.contains("\"waiting\""))
+        .unwrap();
+    assert!(
+        waits.contains("\"lease_ends_in_ms\":11"),
+        "about 20 minutes: {waits}"
+    );
+    terminate(&second);
+    assert_eq!(second.wait().unwrap().code(), Some(0));
+}

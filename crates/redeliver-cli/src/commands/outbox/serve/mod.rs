@@ -3,6 +3,7 @@
 mod empty;
 mod figures;
 mod retention;
+mod silent;
 mod telling;
 
 use std::{pin::pin, sync::Arc, time::Duration};
@@ -89,6 +90,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         () = emptied(args.until_empty, &outbox) => Stop::Empty,
         never = retention::forget(&outbox) => match never {},
         never = figures::tell(telling, &relays.figures) => match never {},
+        never = silent::tell(telling, &outbox, &relays.figures) => match never {},
     };
     let figures = relays.figures.clone();
     let in_flight = Sum::of(&figures).in_flight;

@@ -65,6 +65,20 @@ impl Telling {
         self.note(words, &json!({ "event": "stopped", "error": words }));
     }
 
+    /// That another worker's lease has to end first.
+    pub(super) fn silent(self, worker: &str, left: Duration) {
+        let worker = readable::line(worker, 80);
+        let words = format!(
+            "waiting for the lease of {worker}, which is silent: it ends in {}",
+            readable::duration(left)
+        );
+        let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        self.note(
+            &words,
+            &json!({ "event": "waiting", "worker": worker, "lease_ends_in_ms": left }),
+        );
+    }
+
     /// That something is still waited for.
     pub(super) fn stops(self, in_flight: u64, at_most: Duration) {
         let words = format!(
