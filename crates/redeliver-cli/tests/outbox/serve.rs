@@ -133,6 +133,26 @@ fn a_relay_stops_when_it_is_told_to() {
 
 #[cfg(unix)]
 #[test]
+fn a_relay_without_tables_does_not_wait_for_them_when_it_stops() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "[relay]\nshutdown = \"1h\"\n");
+    folder.run(&["send", "--to", "log", "--payload", "1"]).done();
+    let mut child = start(&folder, &["serve"]);
+    let mut shown = BufReader::new(child.stdout.take().unwrap()).lines();
+    shown.next().unwrap().unwrap();
+    folder.run(&["migrate", "--down", "--yes"]).done();
+    let mut told = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    told.find(|line| line.contains("cannot renew the lease")).unwrap();
+    terminate(&child);
+    let last = told.last().unwrap();
+    assert!(last.contains("waits for its lease to end"), "{last}");
+    assert_eq!(child.wait().unwrap().code(), Some(8));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_relay_waits_for_the_tables_and_goes_on_by_itself() {
     let folder = Folder::new();
     folder.run(&["migrate"]).done();

@@ -124,7 +124,9 @@ async fn ready(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
 async fn opened(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
     let mut waited = false;
     loop {
-        let error = match Outbox::open_or_make(settings.clone()).await {
+        // On a task of its own: SQLite waits for another one's lock where it stands, and signals and time go on meanwhile.
+        let opening = tokio::spawn(Outbox::open_or_make(settings.clone()));
+        let error = match opening.await.context("the database could not be opened")? {
             Ok(outbox) => return Ok(outbox),
             Err(error) if Exit::of(&error) == Exit::Unreachable => error,
             Err(error) => return Err(error),

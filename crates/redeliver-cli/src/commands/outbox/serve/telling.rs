@@ -117,12 +117,15 @@ impl Telling {
             return;
         }
         note(&format!("stopped: {}", sum.words()));
-        if !finished.clean {
-            note(&format!(
-                "not everything was finished in time: {} messages were on their way or not yet written down; whoever comes next \
-                 sends them again, with the same ids",
-                finished.abandoned
-            ));
+        match finished.abandoned {
+            _ if finished.clean => {}
+            0 => note(
+                "the database did not take this relay's shards back: whoever comes next waits for its lease to end",
+            ),
+            abandoned => note(&format!(
+                "not everything was finished in time: {abandoned} messages were on their way or not yet written down; whoever comes \
+                 next sends them again, with the same ids"
+            )),
         }
     }
 }
