@@ -20,6 +20,7 @@ mod schema;
 pub(crate) use examine::unknown;
 pub use examine::{Refusal, examine, fits};
 pub use handler::{Handler, IntoOutcome, OwnedDelivery};
+pub use headers::check_name as check_header_name;
 #[cfg(feature = "http")]
 pub use http::{Http, HttpBuilder, InvalidHttp};
 pub use log::Log;

@@ -7,7 +7,7 @@ use rustls::{
     pki_types::{CertificateDer, pem::PemObject as _},
 };
 
-use super::{Http, check_name, connect};
+use super::{super::headers, Http, connect};
 
 /// How long a connection may take, unless the configuration says otherwise.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -150,7 +150,7 @@ fn fixed(headers: Vec<(String, String)>) -> Result<HeaderMap, InvalidHttp> {
     for (name, value) in headers {
         let known = HeaderName::try_from(&name)
             .map_err(|_| invalid("headers", format!("{name:?} is no name that HTTP allows")))?;
-        check_name(&known).map_err(|rule| invalid("headers", rule))?;
+        headers::check_name(known.as_str()).map_err(|rule| invalid("headers", rule))?;
         let visible = value
             .bytes()
             .all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte));

@@ -14,7 +14,6 @@ use hyper_util::client::legacy::{self, connect::capture_connection};
 use redeliver::{Class, address::printable, cause, classify::StatusTable, clock, duration};
 
 pub use builder::{HttpBuilder, InvalidHttp};
-use request::check_name;
 
 use super::{Delivery, Destination, Outcome};
 use crate::DeadReason;

@@ -18,34 +18,6 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const ATTEMPT: HeaderName = HeaderName::from_static("redeliver-attempt");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// What frames a request is the connection's to say: two opinions on where a body ends are how one request becomes two.
-const FRAMING: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// Whether neither HTTP itself nor the relay owns this header.
-pub(super) fn check_name(name: &HeaderName) -> Result<(), String> {
-    if FRAMING.contains(&name.as_str()) {
-        return Err(format!(
-            "the header {name} is set by the connection and by nobody else"
-        ));
-    }
-    if *name == IDEMPOTENCY_KEY || *name == ATTEMPT {
-        return Err(format!("the header {name} is set by the relay on every attempt"));
-    }
-    Ok(())
-}
-
 /// The request, or why the message's headers cannot be sent.
 pub(super) fn make(url: &Uri, fixed: &HeaderMap, delivery: Delivery<'_>) -> Result<Request<Body>, String> {
     let mut request = Request::new(body(&delivery.message.payload));
@@ -64,7 +36,7 @@ fn headers_of(fixed: &HeaderMap, delivery: Delivery<'_>) -> Result<HeaderMap, St
     for (name, value) in headers::of(message)? {
         let shown = || format!("the message's header {name} cannot be sent");
         let known = HeaderName::try_from(&name).map_err(|_| shown())?;
-        check_name(&known)?;
+        headers::check_name(known.as_str())?;
         headers.insert(known, HeaderValue::try_from(value).map_err(|_| shown())?);
     }
     headers::check_columns(message)?;
