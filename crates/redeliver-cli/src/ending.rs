@@ -2,22 +2,79 @@
 
 use std::io;
 
-/// Ready at Ctrl-C or SIGTERM; listened for from this call on, not from its first wait.
 #[cfg(unix)]
-pub(crate) fn told_to_end() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupted = signal(SignalKind::interrupt())?;
-    let mut terminated = signal(SignalKind::terminate())?;
-    Ok(async move {
-        tokio::select! {
-            _ = interrupted.recv() => {}
-            _ = terminated.recv() => {}
-        }
-    })
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What asks for the end: Ctrl-C, SIGTERM, or SIGHUP unless the process was started to outlive its terminal.
+#[cfg(unix)]
+pub(crate) struct Signals {
+    interrupted: Signal,
+    terminated: Signal,
+    hung_up: Option<Signal>,
 }
 
-/// Ready at Ctrl-C.
+#[cfg(unix)]
+impl Signals {
+    /// Listens from this call on, not from the first wait.
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self {
+            interrupted: signal(SignalKind::interrupt())?,
+            terminated: signal(SignalKind::terminate())?,
+            hung_up: match outlives_its_terminal() {
+                true => None,
+                false => Some(signal(SignalKind::hangup())?),
+            },
+        })
+    }
+
+    /// The number of the next one.
+    pub(crate) async fn next(&mut self) -> u8 {
+        let hung_up = async {
+            match &mut self.hung_up {
+                Some(signal) => drop(signal.recv().await),
+                None => std::future::pending().await,
+            }
+        };
+        let kind = tokio::select! {
+            _ = self.interrupted.recv() => SignalKind::interrupt(),
+            _ = self.terminated.recv() => SignalKind::terminate(),
+            () = hung_up => SignalKind::hangup(),
+        };
+        u8::try_from(kind.as_raw_value()).unwrap_or_default()
+    }
+}
+
+/// Whether SIGHUP is ignored, as `nohup` leaves it: listening for it would undo that.
+#[cfg(unix)]
+fn outlives_its_terminal() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    ignored.is_some_and(|mask| mask & 1 == 1)
+}
+
+/// What asks for the end: Ctrl-C.
 #[cfg(not(unix))]
+pub(crate) struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    #[expect(clippy::unnecessary_wraps, reason = "elsewhere listening may fail")]
+    pub(crate) fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// The number of the next one.
+    pub(crate) async fn next(&mut self) -> u8 {
+        drop(tokio::signal::ctrl_c().await);
+        2
+    }
+}
+
+/// Ready once the end is asked for.
 pub(crate) fn told_to_end() -> io::Result<impl Future<Output = ()>> {
-    Ok(async { drop(tokio::signal::ctrl_c().await) })
+    let mut signals = Signals::listen()?;
+    Ok(async move {
+        let _number = signals.next().await;
+    })
 }

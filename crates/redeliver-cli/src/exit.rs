@@ -29,6 +29,8 @@ pub(crate) enum Exit {
     TimeUp,
     /// A call was given up for this reason.
     GaveUp(StopReason),
+    /// Somebody did not wait for the end that they had asked for: the number of the signal.
+    Signalled(u8),
 }
 
 /// The ends of the outbox's commands, as their help lists them.
@@ -80,6 +82,8 @@ impl Exit {
             Self::Problems => 7,
             Self::Unfinished => 8,
             Self::TimeUp => 9,
+            // As a shell reports it.
+            Self::Signalled(number) => 128_u8.saturating_add(number),
             Self::GaveUp(reason) => match reason {
                 StopReason::Permanent => 10,
                 StopReason::Attempts => 11,

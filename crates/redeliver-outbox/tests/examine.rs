@@ -121,7 +121,7 @@ fn each_rule_has_its_own_reason() {
         (
             typed("a\r\nb: c", "{}"),
             InvalidHeaders,
-            "content type hold the character '\\r'",
+            "content type holds the character '\\r'",
         ),
         (
             message(""),

@@ -9,6 +9,8 @@ mod simulate;
 mod verify;
 mod watch;
 
+use std::time::Duration;
+
 use clap::Subcommand;
 
 use crate::exit::Exit;
@@ -39,8 +41,13 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
     }
 }
 
+/// How long a thread is waited for whose work nobody waits for any more: one that wants a lock may want it for long.
+const LEFT_BEHIND: Duration = Duration::from_millis(500);
+
 /// Runs a command that waits for the network, on a runtime of its own.
 fn wait_for<T: Into<Exit>>(command: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<Exit> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(command).map(Into::into)
+    let done = runtime.block_on(command);
+    runtime.shutdown_timeout(LEFT_BEHIND);
+    done.map(Into::into)
 }

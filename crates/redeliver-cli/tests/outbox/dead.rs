@@ -113,7 +113,9 @@ fn many_are_redriven_only_if_it_is_meant() {
     let mixed = folder.run(&["dead", "redrive", "1", "3", "99"]);
     assert_eq!((mixed.code, mixed.out.lines().count()), (Some(3), 1));
     assert!(
-        mixed.err.contains("not redriven, being no dead letter: 1, 99"),
+        mixed
+            .err
+            .contains("not redriven, being no dead letter: 1 (`redeliver why 1` says where it is); and because there is no message 99"),
         "{}",
         mixed.err
     );
@@ -180,6 +182,21 @@ fn what_is_exported_can_be_imported_elsewhere() {
     folder.run(&["dead", "export", "--output", "dead.jsonl"]).done();
     let file = std::fs::read_to_string(folder.0.join("dead.jsonl")).unwrap();
     assert_eq!(file, exported.out);
+    let again = ["dead", "export", "1", "--output", "dead.jsonl"];
+    let refused = folder.run(&again);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(refused.err.contains("--force"), "{refused:?}");
+    assert_eq!(
+        std::fs::read_to_string(folder.0.join("dead.jsonl")).unwrap(),
+        file
+    );
+    folder.run(&[&again[..], &["--force"]].concat()).done();
+    folder
+        .run(&["dead", "export", "--json", "--output", "dead.jsonl", "--force"])
+        .done();
+    let missing = folder.run(&["dead", "export", "1", "99"]);
+    assert_eq!((missing.code, missing.out.lines().count()), (Some(3), 1));
+    assert!(missing.err.contains("there is no message 99"), "{missing:?}");
 
     let there = ["--database", "sqlite://other.db"];
     let import = [
@@ -231,7 +248,9 @@ fn what_is_exported_can_be_imported_elsewhere() {
     let wrong = folder.feed(&["dead", "import", "-"], b"{}\n");
     assert_eq!(wrong.code, Some(2));
     assert!(
-        wrong.err.contains("-:1: missing field `destination`"),
+        wrong.err.contains(
+            "-:1: missing field `destination` (at byte 2); each line must be a JSON object, as `redeliver dead export` writes it"
+        ),
         "{}",
         wrong.err
     );
@@ -255,6 +274,16 @@ fn an_editor_changes_a_payload() {
     let (code, told) = edit("false");
     assert_eq!(code, Some(1));
     assert!(told.contains("nothing was changed"), "{told}");
+    let (code, told) = edit("/no/such/editor");
+    assert_eq!(code, Some(1));
+    assert!(
+        told.contains("set EDITOR to one that is there, or give --payload"),
+        "{told}"
+    );
+    assert_eq!(
+        folder.run(&["dead", "edit", "1", "--header", "Host: a"]).code,
+        Some(2)
+    );
     assert_eq!(edit("sed -i s/1/2/").0, Some(0));
     let shown = folder.show("1");
     assert_eq!(

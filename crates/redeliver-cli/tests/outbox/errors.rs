@@ -55,6 +55,21 @@ fn every_mistake_is_one_sentence_with_the_next_step() {
         (2, vec!["dead", "list", "--reason", "bored"]),
         (2, vec!["list", "--since", "yesterday"]),
         (2, vec!["list", "--limit", "0"]),
+        (2, vec!["list", "--limit", "-1"]),
+        (2, vec!["list", "--limit", "99999999999999999999"]),
+        (2, vec!["list", "--payloads"]),
+        (2, vec!["status", "--database", "postgres://"]),
+        (2, vec!["serve", "--for", "-5s"]),
+        (2, send(&["--delay", "-5s"])),
+        (2, send(&["--delay", "10s", "--expires-in", "5s"])),
+        (2, send(&["--header", "Host: elsewhere"])),
+        (2, send(&["--header", "Idempotency-Key: mine"])),
+        (2, send(&["--content-type", "text/\u{e9}"])),
+        (
+            2,
+            vec!["dead", "import", "nowhere.jsonl", "--database", "sqlite://x.db"],
+        ),
+        (2, vec!["migrate", "--shards", "-1"]),
     ] {
         let ran = folder.run(&arguments);
         let shown: Vec<String> = arguments

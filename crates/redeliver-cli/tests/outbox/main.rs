@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped here fails the test")]
 
 mod bench;
+mod configuration;
 mod dead;
 mod errors;
 mod help;

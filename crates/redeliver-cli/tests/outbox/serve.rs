@@ -103,8 +103,12 @@ fn start(folder: &Folder, arguments: &[&str]) -> Child {
 }
 
 fn terminate(child: &Child) {
+    signal(child, "-TERM");
+}
+
+fn signal(child: &Child, signal: &str) {
     let ran = Command::new("kill")
-        .args(["-TERM", &child.id().to_string()])
+        .args([signal, &child.id().to_string()])
         .status();
     assert!(ran.unwrap().success());
 }
@@ -129,6 +133,26 @@ fn a_relay_stops_when_it_is_told_to() {
 
 #[cfg(unix)]
 #[test]
+fn a_relay_without_tables_does_not_wait_for_them_when_it_stops() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "[relay]\nshutdown = \"1h\"\n");
+    folder.run(&["send", "--to", "log", "--payload", "1"]).done();
+    let mut child = start(&folder, &["serve"]);
+    let mut shown = BufReader::new(child.stdout.take().unwrap()).lines();
+    shown.next().unwrap().unwrap();
+    folder.run(&["migrate", "--down", "--yes"]).done();
+    let mut told = BufReader::new(child.stderr.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    told.find(|line| line.contains("cannot renew the lease")).unwrap();
+    terminate(&child);
+    let last = told.last().unwrap();
+    assert!(last.contains("waits for its lease to end"), "{last}");
+    assert_eq!(child.wait().unwrap().code(), Some(8));
+}
+
+#[cfg(unix)]
+#[test]
 fn a_relay_waits_for_the_tables_and_goes_on_by_itself() {
     let folder = Folder::new();
     folder.run(&["migrate"]).done();
@@ -149,6 +173,123 @@ fn a_relay_waits_for_the_tables_and_goes_on_by_itself() {
     assert!(shown.next().unwrap().unwrap().ends_with("at last"));
     terminate(&child);
     assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_terminal_that_goes_away_stops_a_relay_cleanly() {
+    let folder = Folder::new();
+    let mut child = start(&folder, &["serve", "--json"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    lines
+        .find(|line| line.as_ref().unwrap().contains("\"figures\""))
+        .unwrap()
+        .unwrap();
+    signal(&child, "-HUP");
+    assert!(lines.last().unwrap().unwrap().contains("\"clean\":true"));
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_signal_ends_a_relay_at_once() {
+    let lab = Lab::start();
+    for (first, second, code) in [("-TERM", "-TERM", 143), ("-TERM", "-INT", 130)] {
+        let folder = Folder::new();
+        lab.configure(&folder, "/hang");
+        folder.run(&["send", "--to", "api", "--payload", "1"]).done();
+        let mut child = start(&folder, &["serve", "--json"]);
+        let mut lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map(Result::unwrap);
+        lines.find(|line| line.contains("\"in_flight\":1")).unwrap();
+        signal(&child, first);
+        lines.find(|line| line.contains("\"stopping\"")).unwrap();
+        signal(&child, second);
+        assert!(lines.last().unwrap().contains("\"clean\":false"));
+        assert_eq!(child.wait().unwrap().code(), Some(code));
+    }
+}
+
+#[test]
+fn the_time_is_counted_while_the_database_is_waited_for() {
+    let folder = Folder::new();
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    database.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    for (arguments, code) in [
+        (&["serve", "--for", "100ms"][..], 5),
+        (&["serve", "--for", "100ms", "--until-empty"], 9),
+    ] {
+        let ran = folder.run(arguments);
+        assert_eq!(ran.code, Some(code), "{ran:?}");
+        assert!(ran.err.contains("the time that --for gives is over"), "{ran:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_configuration_that_never_comes_does_not_hold_a_signal_up() {
+    use std::os::unix::{fs::OpenOptionsExt as _, process::ExitStatusExt as _};
+
+    const NON_BLOCKING: i32 = 0o4000;
+    let folder = Folder::new();
+    let pipe = folder.0.join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut child = start(&folder, &["serve", "--config", "pipe"]);
+    // It can be opened like this once somebody reads it.
+    let mut options = std::fs::OpenOptions::new();
+    let options = options.write(true).custom_flags(NON_BLOCKING);
+    let _writer = loop {
+        if let Ok(writer) = options.open(&pipe) {
+            break writer;
+        }
+        std::thread::yield_now();
+    };
+    terminate(&child);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+fn a_database_in_memory_is_refused_where_messages_would_be_lost() {
+    let folder = Folder::new();
+    for command in [&["send", "--to", "log", "--payload", "1"][..], &["serve"]] {
+        for address in ["sqlite::memory:", "sqlite://:memory:"] {
+            let ran = folder.run(&[command, &["--database", address]].concat());
+            assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{ran:?}");
+            assert!(ran.err.contains("ends with this command"), "{ran:?}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn whose_lease_is_waited_for_is_told() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "[relay]\nlease = \"1h\"\n");
+    folder.run(&["send", "--to", "log", "--payload", "1"]).done();
+    let mut first = start(&folder, &["serve", "--json"]);
+    let mut lines = BufReader::new(first.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    lines.find(|line| line.contains("\"message\"")).unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    let long_ago =
+        "UPDATE redeliver_workers SET started_at = started_at - 2400000, seen_at = seen_at - 2400000";
+    assert_eq!(database.execute(long_ago, []).unwrap(), 1);
+    let mut second = start(&folder, &["serve", "--json"]);
+    let waits = BufReader::new(second.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap)
+        .find(|line| line.contains("\"waiting\""))
+        .unwrap();
+    assert!(
+        waits.contains("\"lease_ends_in_ms\":11"),
+        "about 20 minutes: {waits}"
+    );
+    terminate(&second);
+    assert_eq!(second.wait().unwrap().code(), Some(0));
 }
 
 #[test]

@@ -39,6 +39,28 @@ fn tables_are_made_and_taken_back() {
 }
 
 #[test]
+fn the_number_of_shards_is_fixed_once_it_is_made() {
+    let folder = Folder::new();
+    folder.run(&["migrate", "--shards", "4"]).done();
+    folder.run(&["migrate", "--shards", "4"]).done();
+    folder.run(&["migrate"]).done();
+    let refused = folder.run(&["migrate", "--shards", "8"]);
+    assert_eq!((refused.code, refused.out.as_str()), (Some(2), ""), "{refused:?}");
+    assert!(
+        refused
+            .err
+            .contains("--shards 8: the tables were made with 4, and that stays"),
+        "{refused:?}"
+    );
+    folder.run(&["migrate", "--down", "--to", "1"]).done();
+    let refused = folder.run(&["migrate", "--shards", "8"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    folder
+        .run(&["migrate", "--down", "--yes", "--shards", "8"])
+        .done();
+}
+
+#[test]
 fn statements_are_printed_without_making_anything() {
     let folder = Folder::new();
     let up = folder.run(&["migrate", "--print"]).done().out;

@@ -4,6 +4,41 @@ use serde_json::{Map, Value};
 
 use crate::{Message, enqueue, limits};
 
+/// What frames a request is the connection's to say: two opinions on where a body ends are how one request becomes two.
+const FRAMING: [&str; 11] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "http2-settings",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// What the relay says itself.
+const OURS: [&str; 2] = ["idempotency-key", "redeliver-attempt"];
+
+/// Whether a message may bring a header of this name: neither HTTP itself nor the relay owns it.
+///
+/// # Errors
+/// Who owns it.
+pub fn check_name(name: &str) -> Result<(), String> {
+    let lower = name.to_ascii_lowercase();
+    if FRAMING.contains(&lower.as_str()) {
+        return Err(format!(
+            "the header {lower} is set by the connection and by nobody else"
+        ));
+    }
+    if OURS.contains(&lower.as_str()) {
+        return Err(format!("the header {lower} is set by the relay on every attempt"));
+    }
+    Ok(())
+}
+
 /// The headers of a message, or what is wrong with them: its sender wrote them, and nobody has looked since.
 pub(crate) fn of(message: &Message) -> Result<Vec<(String, String)>, String> {
     let Some(text) = &message.headers else {

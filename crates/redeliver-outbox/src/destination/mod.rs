@@ -21,6 +21,7 @@ mod schema;
 pub(crate) use examine::unknown;
 pub use examine::{Refusal, examine, fits};
 pub use handler::{Handler, IntoOutcome, OwnedDelivery};
+pub use headers::check_name as check_header_name;
 #[cfg(feature = "http")]
 pub use http::{ClientCredentials, Http, HttpBuilder, InvalidHttp, webhook};
 pub use log::Log;

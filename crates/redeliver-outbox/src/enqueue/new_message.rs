@@ -246,13 +246,14 @@ fn time(field: &'static str, due: Due) -> Result<(), InvalidMessage> {
 
 /// What an HTTP header may hold: no line break above all, with which one header would become two.
 pub(crate) fn header(field: &'static str, value: &str) -> Result<(), InvalidMessage> {
+    let hold = if field == "headers" { "hold" } else { "holds" };
     match value
         .chars()
         .find(|&character| character != '\t' && (character.is_control() || !character.is_ascii()))
     {
         Some(character) => refuse(
             field,
-            format!("hold the character {character:?}, which no header may"),
+            format!("{hold} the character {character:?}, which no header may"),
         ),
         None => Ok(()),
     }

@@ -43,7 +43,13 @@ pub(crate) fn data(name: &str, text: &str) -> Result<Vec<u8>, BadInput> {
             None => Ok(text.as_bytes().to_vec()),
         },
     };
-    read.map_err(|error| BadInput(format!("{name} {text:?}: {error}")))
+    read.map_err(|error| {
+        let next = match error.kind() {
+            io::ErrorKind::NotFound => "; name a file that is there, or - for standard input",
+            _ => "",
+        };
+        BadInput(format!("{name} {text:?}: {error}{next}"))
+    })
 }
 
 /// Refuses a place where no file can be, before anything is sent whose answer would be lost.

@@ -19,7 +19,7 @@ use crate::{
 #[command(after_long_help = outbox_help("  redeliver audit\n  redeliver audit --limit 1000 --json"))]
 pub(crate) struct AuditArgs {
     /// At most this many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one, allow_negative_numbers = true)]
     limit: usize,
     /// One JSON object a line for each act
     #[arg(long)]

@@ -56,22 +56,41 @@ impl DatabaseFlags {
         Outbox::open(settings).await
     }
 
-    /// An outbox to fill or to empty: an SQLite file that is new gets its tables.
+    /// An outbox to fill: an SQLite file that is new gets its tables.
     pub(super) async fn open_or_make(&self) -> anyhow::Result<Outbox> {
-        let outbox = Outbox::open(self.settings()?).await?;
-        if outbox.opened.empty {
-            let layout = outbox.desk().usual_layout();
-            outbox.make(layout).await?;
-        }
-        Ok(outbox)
+        Outbox::open_or_make(self.settings()?).await
     }
 }
 
 impl Outbox {
     pub(super) async fn open(settings: Settings) -> anyhow::Result<Self> {
+        if settings.names_no_server() {
+            return Err(BadInput(format!(
+                "{}: names no database; write postgres://USER@HOST/NAME or mysql://USER@HOST/NAME",
+                shown(&settings.database)
+            ))
+            .into());
+        }
         let opened = store::open(&settings.database, &settings.names, settings.relay.kept()).await;
         let opened = opened.map_err(|error| named(&settings, error.into()))?;
         Ok(Self { settings, opened })
+    }
+
+    /// An outbox to fill or to empty: an SQLite file that is new gets its tables.
+    pub(super) async fn open_or_make(settings: Settings) -> anyhow::Result<Self> {
+        if settings.is_in_memory() {
+            return Err(BadInput(format!(
+                "{}: a database in memory ends with this command, and every message in it; name a file, such as {DEFAULT}",
+                shown(&settings.database)
+            ))
+            .into());
+        }
+        let outbox = Self::open(settings).await?;
+        if outbox.opened.empty {
+            let layout = outbox.desk().usual_layout();
+            outbox.make(layout).await?;
+        }
+        Ok(outbox)
     }
 
     pub(super) fn desk(&self) -> &dyn Desk {

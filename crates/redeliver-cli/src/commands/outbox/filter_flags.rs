@@ -29,7 +29,7 @@ pub(super) struct FilterFlags {
     #[arg(long, value_name = "WHEN", value_parser = when::parse)]
     until: Option<Timestamp>,
     /// Only with at least this many attempts
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     attempts_from: Option<u32>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct ReasonFlag {
 #[command(next_help_heading = "Which messages")]
 pub(super) struct PageFlags {
     /// At most this many
-    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one)]
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one, allow_negative_numbers = true)]
     pub(super) limit: usize,
     /// Go on behind this message, by its id or number
     #[arg(long, value_name = "ID")]
@@ -97,10 +97,9 @@ impl PageFlags {
 }
 
 pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(limit) if limit >= 1 => Ok(limit),
-        _ => Err("must be a whole number from 1".to_owned()),
-    }
+    let limit = text.parse::<u32>().ok().filter(|limit| *limit >= 1);
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    limit.ok_or_else(|| format!("must be a whole number from 1 to {}", u32::MAX))
 }
 
 pub(super) fn reason(text: &str) -> Result<DeadReason, String> {

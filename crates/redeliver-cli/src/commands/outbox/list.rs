@@ -26,7 +26,7 @@ pub(crate) struct ListArgs {
     /// One JSON object a line for each message
     #[arg(long)]
     json: bool,
-    /// With their payloads
+    /// With their payloads; only together with --json
     #[arg(long, requires = "json")]
     payloads: bool,
     #[command(flatten)]
@@ -74,6 +74,7 @@ fn words(records: &[Record], now: Timestamp) -> String {
     }
     let mut table = table(
         [
+            "number",
             "id",
             "status",
             "to",
@@ -83,10 +84,11 @@ fn words(records: &[Record], now: Timestamp) -> String {
             "next",
             "last error",
         ],
-        8,
+        9,
     );
     for record in records {
         table.add_row([
+            record.id.number().to_string(),
             record.id.to_string(),
             record.status.to_string(),
             readable::line(&record.destination, 24),

@@ -25,10 +25,10 @@ pub(crate) struct MigrateArgs {
     #[arg(long)]
     down: bool,
     /// The version to go to [default: the newest, or with --down 0, which removes the tables and all that is in them]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     to: Option<u32>,
-    /// How many shards, when the tables are made; not changed after [default: what suits the database, on SQLite 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    /// How many shards, when the tables are made; another number than they were made with is refused [default: what suits the database, on SQLite 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), allow_negative_numbers = true)]
     shards: Option<u16>,
     /// Do not ask before messages are lost
     #[arg(long, short)]
@@ -79,13 +79,34 @@ async fn migrate(args: &MigrateArgs, outbox: &Outbox, layout: Layout) -> anyhow:
     if to == 0 && before > 0 && !confirmed(args.yes, &lost(outbox).await)? {
         return Ok(Exit::Done);
     }
+    let wanted = args.shards.filter(|_| to > 0);
+    if let Some(wanted) = wanted.filter(|_| before > 0) {
+        // Before anything is changed, if the tables are of a version that can say it.
+        if let Ok(report) = desk.status().await {
+            same_shards(wanted, report.shards)?;
+        }
+    }
     let taken = desk.migrate(layout, Some(to)).await?;
+    if let Some(wanted) = wanted.filter(|_| to == newest) {
+        same_shards(wanted, desk.status().await?.shards)?;
+    }
     let after = desk.version().await?;
     match args.json {
         true => output::json(&json!({ "before": before, "after": after, "steps": taken })),
         false => output::line(&told(&outbox.address(), before, after)),
     }
     Ok(Exit::Done)
+}
+
+/// The number of shards is fixed once it is made: a message's shard is computed from it.
+fn same_shards(wanted: u16, there: u32) -> Result<(), BadInput> {
+    if u32::from(wanted) == there {
+        return Ok(());
+    }
+    Err(BadInput(format!(
+        "--shards {wanted}: the tables were made with {there}, and that stays; leave --shards out, or make other tables with another \
+         prefix in the configuration"
+    )))
 }
 
 /// What going back to nothing costs.

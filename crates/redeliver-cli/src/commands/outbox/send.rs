@@ -7,7 +7,9 @@ use std::{
 };
 
 use clap::Args;
-use redeliver_outbox::{MessageId, NewMessage, Payload, desk::Enqueued, limits};
+use redeliver_outbox::{
+    MessageId, NewMessage, Payload, desk::Enqueued, destination::check_header_name, limits,
+};
 use redeliver_policy::duration;
 use serde_json::json;
 
@@ -44,10 +46,10 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "FILE|-", conflicts_with_all = ["payload", "deduplication_key"])]
     lines: Option<String>,
     /// Not delivered before this long from now
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     delay: Option<Duration>,
     /// Quarantined instead of delivered once it is this old
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, allow_hyphen_values = true)]
     expires_in: Option<Duration>,
     /// A header for the destination; may be given several times
     #[arg(long = "header", value_name = "NAME: VALUE")]
@@ -126,6 +128,15 @@ pub(super) async fn run(args: &SendArgs, given: Given, outbox: &Outbox) -> anyho
 
 /// The message without its payload.
 fn template(args: &SendArgs) -> Result<NewMessage, BadInput> {
+    if let (Some(delay), Some(age)) = (args.delay, args.expires_in)
+        && delay >= age
+    {
+        return Err(BadInput(format!(
+            "--delay {}, --expires-in {}: it would be too old before it is due; give --expires-in more than --delay",
+            duration::display(delay),
+            duration::display(age)
+        )));
+    }
     let mut message = NewMessage::to(&args.to);
     if let Some(key) = &args.key {
         message = message.key(key);
@@ -143,11 +154,18 @@ fn template(args: &SendArgs) -> Result<NewMessage, BadInput> {
         message = message.content_type(content_type);
     }
     for header in &args.headers {
-        let (name, value) = input::header(header)?;
+        let (name, value) = header_given(header)?;
         message = message.header(name, value);
     }
     message.validate().map_err(|error| BadInput(error.to_string()))?;
     Ok(message)
+}
+
+/// A header that a destination would take.
+pub(super) fn header_given(text: &str) -> Result<(&str, &str), BadInput> {
+    let (name, value) = input::header(text)?;
+    check_header_name(name).map_err(|rule| BadInput(format!("--header: {rule}")))?;
+    Ok((name, value))
 }
 
 struct Sending<'a> {

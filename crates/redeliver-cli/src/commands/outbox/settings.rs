@@ -59,6 +59,18 @@ impl Settings {
         })
     }
 
+    /// Whether the database ends with the process.
+    pub(super) fn is_in_memory(&self) -> bool {
+        let path = self.database.strip_prefix("sqlite:");
+        path.is_some_and(|path| path.strip_prefix("//").unwrap_or(path) == ":memory:")
+    }
+
+    /// Whether the address of a server stops after its scheme.
+    pub(super) fn names_no_server(&self) -> bool {
+        let rest = self.database.split_once(':').map_or("", |(_, rest)| rest);
+        !self.is_sqlite() && rest.trim_matches('/').is_empty()
+    }
+
     pub(super) fn is_sqlite(&self) -> bool {
         self.database.starts_with("sqlite:")
     }

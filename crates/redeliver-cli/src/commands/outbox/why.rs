@@ -111,10 +111,16 @@ fn so_far(record: &Record, now: Timestamp) -> String {
         ),
         (attempts, last) => {
             let when = last.map_or(String::new(), |time| format!(", {},", both(time, now)));
-            let error = record.last_error.as_deref().map_or(String::new(), |error| {
-                format!(" with \"{}\"", readable::line(error, 200))
-            });
-            format!("failed at attempt {attempts}{when}{error}")
+            match record.last_error.as_deref().filter(|error| !error.is_empty()) {
+                Some(error) => format!(
+                    "failed at attempt {attempts}{when} with \"{}\"",
+                    readable::line(error, 200)
+                ),
+                // Counted before it was sent again, after a crash; what became of it nobody wrote down.
+                None => format!(
+                    "was interrupted at attempt {attempts}{when} so that nobody knows whether it arrived"
+                ),
+            }
         }
     }
 }
@@ -226,6 +232,12 @@ mod tests {
         let mut orphan = detail(Status::Pending);
         orphan.record.next_attempt_at = None;
         sentences.push(format!("orphan: {}", sentence(&orphan, false, NOW)));
+        let mut interrupted = detail(Status::Failed);
+        interrupted.record.last_error = None;
+        let told = sentence(&interrupted, true, NOW);
+        interrupted.record.last_error = Some(String::new());
+        assert_eq!(sentence(&interrupted, true, NOW), told);
+        sentences.push(format!("interrupted: {told}"));
         let mut discarded = detail(Status::Discarded);
         discarded.audit.push(AuditRecord {
             at: NOW,

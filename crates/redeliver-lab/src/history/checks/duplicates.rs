@@ -127,6 +127,29 @@ mod tests {
     }
 
     #[test]
+    fn a_relay_that_goes_on_may_finish_what_it_had_begun_just_before_the_new_owner() {
+        let mut history = sent(1);
+        let first = history.arrivals[0].at;
+        again(&mut history, 2, first + 5);
+        assert_eq!(caught(&history), ["duplicates"]);
+        history.disturbances.push(Disturbance {
+            kind: DisturbanceKind::Stop,
+            relay: Some(1),
+            from: 0,
+            until: first - 1,
+        });
+        assert!(caught(&history).is_empty());
+        history.disturbances[0].relay = Some(2);
+        history.disturbances[0].from = first + 1;
+        history.disturbances[0].until = first + 2;
+        assert_eq!(
+            caught(&history),
+            ["duplicates"],
+            "it was the other that was stopped, and later"
+        );
+    }
+
+    #[test]
     fn a_restart_does_not_bring_back_what_was_written_before() {
         let mut history = sent(1);
         again(&mut history, 2, LEASE * 5);

@@ -116,6 +116,19 @@ impl<'a> View<'a> {
         let writing = first.answered_at.saturating_add(promptly).min(second.at);
         self.disturbed(first.relay, first.at, writing)
             .or_else(|| self.outdated(first, second))
+            .or_else(|| self.begun_before_a_stop(first, second))
+    }
+
+    /// The first came from a relay that had only just been let go on, and finished what it had begun before it was stopped: the other
+    /// is the new owner's.
+    fn begun_before_a_stop(&self, first: &Arrival, second: &Arrival) -> Option<DisturbanceKind> {
+        let just_now = first.at.saturating_sub(self.history.lease / 10);
+        let stopped = self.history.disturbances.iter().any(|disturbance| {
+            disturbance.kind == DisturbanceKind::Stop
+                && disturbance.relay == Some(first.relay)
+                && (just_now..=first.at).contains(&disturbance.until)
+        });
+        (stopped && first.relay != second.relay).then_some(DisturbanceKind::Stop)
     }
 
     fn outdated(&self, first: &Arrival, second: &Arrival) -> Option<DisturbanceKind> {

@@ -6,7 +6,7 @@ use super::{Engine, Event};
 use crate::{
     plants::{Plant, planted},
     relay::{membership::rebalance, trouble::Trouble, witness::Happening},
-    store::{Beat, Claimed, Lease, Membership, Result},
+    store::{Beat, Claimed, Lease, Membership, Result, StoreError, StoreErrorKind},
 };
 
 /// Signs of life, and the shards that come and go with them.
@@ -24,6 +24,8 @@ pub(super) struct Beating {
     trouble: Trouble,
     claim_trouble: Trouble,
     release_trouble: Trouble,
+    /// Whether the database is there and does not take shards back.
+    refused: bool,
 }
 
 /// A worker without its share looks this often for what others give back.
@@ -38,6 +40,11 @@ impl Beating {
 
     pub(super) const fn is_changing_shards(&self) -> bool {
         self.claiming || self.releasing
+    }
+
+    /// Whether shards cannot be given back until somebody has mended the database.
+    pub(super) const fn is_refused(&self) -> bool {
+        self.refused
     }
 
     pub(super) fn deadline(&self) -> Moment {
@@ -222,6 +229,11 @@ impl Engine {
     pub(super) fn release_ended(&mut self, leases: &[Lease], result: Result<()>, now: Moment) {
         self.beating.releasing = false;
         self.beating.changed = now;
+        let kind = result.as_ref().err().map(StoreError::kind);
+        self.beating.refused = matches!(
+            kind,
+            Some(StoreErrorKind::NotMigrated | StoreErrorKind::ReadOnly | StoreErrorKind::Denied)
+        );
         match result {
             Ok(()) => {
                 self.beating.release_trouble.worked("release shards");

@@ -242,7 +242,9 @@ impl Engine {
     fn has_ended(&self, now: Moment) -> bool {
         let Some(stop_by) = self.stop_by else { return false };
         let at_rest = self.window.owned() == 0 && !self.beating.is_changing_shards();
-        at_rest || now >= stop_by
+        // Nothing is lost by leaving now: the lease ends by itself.
+        let in_vain = self.beating.is_refused() && self.window.held() == 0;
+        at_rest || in_vain || now >= stop_by
     }
 
     /// Gives back what is left, and removes the worker's sign of life. A database that does not answer is left to find out by itself.

@@ -31,7 +31,7 @@ pub(super) struct DiscardArgs {
     #[arg(long)]
     all: bool,
     /// At most this many, the oldest first
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// Do not ask
     #[arg(long, short)]
@@ -76,5 +76,5 @@ pub(super) async fn run(args: &DiscardArgs, outbox: &Outbox) -> anyhow::Result<E
         output::progress(&format!("discarded {} of {count}", done.len()));
     }
     output::progress_done();
-    told(&done, &args.ids, "discarded", args.json)
+    told(outbox, &done, &args.ids, "discarded", args.json).await
 }

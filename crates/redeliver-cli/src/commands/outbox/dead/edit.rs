@@ -19,11 +19,11 @@ use super::{
         act_flags::WhoFlag,
         database::{DatabaseFlags, Outbox},
         payload,
+        send::header_given,
     },
     show::find_dead,
 };
 use crate::{
-    commands::call::input,
     exit::{BadInput, Exit, outbox_help},
     output,
 };
@@ -100,7 +100,7 @@ fn headers(given: &[String]) -> Result<Option<String>, BadInput> {
     }
     let mut object = Map::new();
     for header in given {
-        let (name, value) = input::header(header)?;
+        let (name, value) = header_given(header)?;
         object.insert(name.to_owned(), value.into());
     }
     Ok(Some(Value::Object(object).to_string()))
@@ -155,7 +155,9 @@ fn edited(detail: &Detail) -> anyhow::Result<Payload> {
         .args(words)
         .arg(&file.0)
         .status()
-        .with_context(|| format!("cannot start the editor {editor:?}"))?;
+        .with_context(|| {
+            format!("cannot start the editor {editor:?}; set EDITOR to one that is there, or give --payload")
+        })?;
     if !status.success() {
         anyhow::bail!("the editor {editor:?} ended with {status}; nothing was changed");
     }

@@ -1,7 +1,7 @@
 use std::{
     fs::File,
-    io::{BufWriter, Write as _},
-    path::PathBuf,
+    io::{BufWriter, ErrorKind, Write as _},
+    path::{Path, PathBuf},
 };
 
 use anyhow::Context as _;
@@ -11,13 +11,16 @@ use redeliver_outbox::{
     state::Status,
 };
 
-use super::super::{
-    database::{DatabaseFlags, Outbox},
-    filter_flags::{FilterFlags, ReasonFlag},
-    form::RecordForm,
+use super::{
+    super::{
+        database::{DatabaseFlags, Outbox},
+        filter_flags::{FilterFlags, ReasonFlag},
+        form::RecordForm,
+    },
+    many::missed,
 };
 use crate::{
-    exit::{Exit, outbox_help},
+    exit::{BadInput, Exit, outbox_help},
     output,
 };
 
@@ -34,6 +37,12 @@ pub(super) struct ExportArgs {
     /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Overwrite the file if it is there
+    #[arg(long, requires = "output")]
+    force: bool,
+    /// Taken because other commands have it: an export is JSON lines anyway
+    #[arg(long, hide = true)]
+    json: bool,
     #[command(flatten)]
     filter: FilterFlags,
     #[command(flatten)]
@@ -45,13 +54,17 @@ pub(super) struct ExportArgs {
 pub(super) async fn run(args: &ExportArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let mut filter = args.filter.filter(&[Status::DeadLettered], args.reason.reason);
     filter.messages = args.ids.clone();
-    let mut file = args.output.as_ref().map(create).transpose()?;
+    let mut file = args
+        .output
+        .as_ref()
+        .map(|path| create(path, args.force))
+        .transpose()?;
     let mut page = Page {
         after: None,
         limit: PAGE,
         newest_first: false,
     };
-    let mut count = 0;
+    let (mut count, mut named) = (0, Vec::new());
     loop {
         let records = outbox.desk().list(&filter, page, true).await?;
         for record in &records {
@@ -60,6 +73,9 @@ pub(super) async fn run(args: &ExportArgs, outbox: &Outbox) -> anyhow::Result<Ex
             }
         }
         count += records.len();
+        if !args.ids.is_empty() {
+            named.extend(records.iter().map(|record| record.id));
+        }
         match records.last() {
             Some(last) if records.len() == PAGE => page.after = Some(last.id.number()),
             _ => break,
@@ -71,12 +87,24 @@ pub(super) async fn run(args: &ExportArgs, outbox: &Outbox) -> anyhow::Result<Ex
     }
     output::progress_done();
     output::note(&format!("exported {count}"));
+    missed(outbox, &named, &args.ids, "exported").await?;
     Ok(Exit::Done)
 }
 
-fn create(path: &PathBuf) -> anyhow::Result<BufWriter<File>> {
-    let file =
-        File::create(path).with_context(|| format!("--output {}: cannot be written", path.display()))?;
+/// A file that is there is somebody's; a pipe or a device is not lost by writing to it.
+fn create(path: &Path, force: bool) -> anyhow::Result<BufWriter<File>> {
+    let named = path.display();
+    let opened = match File::create_new(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            if path.is_file() && !force {
+                let rule = "is there already; name another file, or add --force to overwrite it";
+                return Err(BadInput(format!("--output {named}: {rule}")).into());
+            }
+            File::create(path)
+        }
+        opened => opened,
+    };
+    let file = opened.with_context(|| format!("--output {named}: cannot be written"))?;
     Ok(BufWriter::new(file))
 }
 

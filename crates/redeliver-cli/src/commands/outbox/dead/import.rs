@@ -1,6 +1,6 @@
 use std::{
     collections::BTreeMap,
-    fs::File,
+    fs::{self, File},
     io::{self, BufRead, BufReader},
 };
 
@@ -47,6 +47,8 @@ pub(super) struct ImportArgs {
     pub(super) database: DatabaseFlags,
 }
 
+const EXPECTED: &str = "each line must be a JSON object, as `redeliver dead export` writes it";
+
 /// A line of the export, as far as it is taken over.
 #[derive(Debug, Deserialize)]
 struct Line {
@@ -69,7 +71,7 @@ pub(super) async fn run(args: &ImportArgs, outbox: &Outbox) -> anyhow::Result<Ex
     let source: Box<dyn BufRead> = match args.file.as_str() {
         "-" => Box::new(io::stdin().lock()),
         path => {
-            let file = File::open(path).map_err(|error| BadInput(format!("{path}: {error}")))?;
+            let file = File::open(path).map_err(|error| unopened(path, &error))?;
             Box::new(BufReader::new(file))
         }
     };
@@ -87,6 +89,21 @@ pub(super) async fn run(args: &ImportArgs, outbox: &Outbox) -> anyhow::Result<Ex
     read.map(|()| Exit::Done)
 }
 
+/// Whether there is something to read, before a database is made for it.
+pub(super) fn look(args: &ImportArgs) -> Result<(), BadInput> {
+    match args.file.as_str() {
+        "-" => Ok(()),
+        path => fs::metadata(path)
+            .map(|_| ())
+            .map_err(|error| unopened(path, &error)),
+    }
+}
+
+fn unopened(path: &str, error: &io::Error) -> BadInput {
+    let next = "name a file of `redeliver dead export`, or - for standard input";
+    BadInput(format!("{path}: {error}; {next}"))
+}
+
 struct Import<'a> {
     outbox: &'a Outbox,
     act: &'a Act,
@@ -101,13 +118,14 @@ impl Import<'_> {
         for number in 1.. {
             line.clear();
             let read = source.read_line(&mut line);
-            if read.map_err(|error| BadInput(format!("{name}:{number}: {error}")))? == 0 {
+            let wrong = |what: String| BadInput(format!("{name}:{number}: {what}; {EXPECTED}"));
+            if read.map_err(|error| wrong(error.to_string()))? == 0 {
                 break;
             }
             if line.trim().is_empty() {
                 continue;
             }
-            let letter = letter(&line).map_err(|wrong| BadInput(format!("{name}:{number}: {wrong}")))?;
+            let letter = letter(&line).map_err(wrong)?;
             self.waiting.push(letter);
             if self.waiting.len() >= BATCH {
                 self.write().await?;
@@ -137,7 +155,7 @@ impl Import<'_> {
 
 /// What a line holds, or what is wrong with it.
 fn letter(text: &str) -> Result<(Option<String>, DeadLetter), String> {
-    let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let line: Line = serde_json::from_str(text).map_err(|error| unread(&error))?;
     let payload = match (line.payload, line.payload_base64) {
         (Some(text), None) => Payload::from(text),
         (None, Some(encoded)) => {
@@ -174,6 +192,13 @@ fn letter(text: &str) -> Result<(Option<String>, DeadLetter), String> {
         attempts: line.attempts,
     };
     Ok((line.id, letter))
+}
+
+/// What is wrong, without the line, which is always the first to whoever reads one.
+fn unread(error: &serde_json::Error) -> String {
+    let (told, column) = (error.to_string(), error.column());
+    let what = told.split(" at line ").next().unwrap_or_default();
+    format!("{what} (at byte {column})")
 }
 
 #[cfg(test)]

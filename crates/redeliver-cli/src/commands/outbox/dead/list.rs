@@ -23,7 +23,7 @@ pub(super) struct ListArgs {
     /// One JSON object a line for each message
     #[arg(long)]
     json: bool,
-    /// With their payloads
+    /// With their payloads; only together with --json
     #[arg(long, requires = "json")]
     payloads: bool,
     #[command(flatten)]
@@ -58,7 +58,19 @@ fn words(records: &[Record], now: Timestamp) -> String {
     if records.is_empty() {
         return "no dead letter matches".to_owned();
     }
-    let mut table = table(["id", "reason", "to", "key", "attempts", "died", "last error"], 7);
+    let mut table = table(
+        [
+            "number",
+            "id",
+            "reason",
+            "to",
+            "key",
+            "attempts",
+            "died",
+            "last error",
+        ],
+        8,
+    );
     for record in records {
         let reason = record.dead_letter_reason.map_or("-", |reason| reason.as_str());
         let reason = match record.status {
@@ -66,6 +78,7 @@ fn words(records: &[Record], now: Timestamp) -> String {
             _ => reason.to_owned(),
         };
         table.add_row([
+            record.id.number().to_string(),
             record.id.to_string(),
             reason,
             readable::line(&record.destination, 24),

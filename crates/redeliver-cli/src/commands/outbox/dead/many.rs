@@ -75,7 +75,8 @@ pub(super) fn filter(ids: &[MessageRef], filter: Filter) -> Filter {
 }
 
 /// Tells what was done, and what of the messages that were named was not.
-pub(super) fn told(
+pub(super) async fn told(
+    outbox: &Outbox,
     done: &[MessageId],
     named: &[MessageRef],
     past: &str,
@@ -87,24 +88,48 @@ pub(super) fn told(
             false => output::line(&id.to_string()),
         }
     }
-    let missed: Vec<String> = named
-        .iter()
-        .filter(|message| {
-            !done.iter().any(|id| match message {
-                MessageRef::Id(named) => named == id,
-                MessageRef::Number(number) => *number == id.number(),
-            })
-        })
-        .map(|message| name(*message))
-        .collect();
-    if missed.is_empty() {
-        output::note(&format!("{past} {}", done.len()));
-        return Ok(Exit::Done);
+    missed(outbox, done, named, past).await?;
+    output::note(&format!("{past} {}", done.len()));
+    Ok(Exit::Done)
+}
+
+/// The error that names what was not done, and why not: what is elsewhere, and what is nowhere.
+pub(super) async fn missed(
+    outbox: &Outbox,
+    done: &[MessageId],
+    named: &[MessageRef],
+    past: &str,
+) -> anyhow::Result<()> {
+    let (mut elsewhere, mut nowhere) = (Vec::new(), Vec::new());
+    for &message in named {
+        let is_done = done.iter().any(|id| match message {
+            MessageRef::Id(named) => named == *id,
+            MessageRef::Number(number) => number == id.number(),
+        });
+        if is_done {
+            continue;
+        }
+        let into = match outbox.desk().find(message).await? {
+            Some(_) => &mut elsewhere,
+            None => &mut nowhere,
+        };
+        let name = name(message);
+        if !into.contains(&name) {
+            into.push(name);
+        }
     }
-    let next = "`redeliver show` says where it is";
-    Err(NotFound(format!(
-        "not {past}, being no dead letter: {}; {next}",
-        missed.join(", ")
-    ))
-    .into())
+    let mut reasons = Vec::new();
+    if let Some(first) = elsewhere.first() {
+        let all = elsewhere.join(", ");
+        reasons.push(format!(
+            "being no dead letter: {all} (`redeliver why {first}` says where it is)"
+        ));
+    }
+    if !nowhere.is_empty() {
+        reasons.push(format!("because there is no message {}", nowhere.join(", ")));
+    }
+    if reasons.is_empty() {
+        return Ok(());
+    }
+    Err(NotFound(format!("not {past}, {}", reasons.join("; and "))).into())
 }

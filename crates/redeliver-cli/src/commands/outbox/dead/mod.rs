@@ -55,7 +55,10 @@ pub(super) async fn run(args: DeadArgs) -> anyhow::Result<Exit> {
     let database = args.command.database();
     let outbox = match &args.command {
         // What came from elsewhere may be the first that is here.
-        DeadCommand::Import(_) => database.open_or_make().await?,
+        DeadCommand::Import(args) => {
+            import::look(args)?;
+            database.open_or_make().await?
+        }
         _ => database.open().await?,
     };
     let done = match &args.command {

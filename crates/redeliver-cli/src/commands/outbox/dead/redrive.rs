@@ -27,7 +27,7 @@ pub(super) struct RedriveArgs {
     #[arg(long)]
     all: bool,
     /// At most this many, the oldest first
-    #[arg(long, value_name = "N", value_parser = at_least_one)]
+    #[arg(long, value_name = "N", value_parser = at_least_one, allow_negative_numbers = true)]
     limit: Option<usize>,
     /// Do not ask
     #[arg(long, short)]
@@ -75,5 +75,5 @@ pub(super) async fn run(args: &RedriveArgs, outbox: &Outbox) -> anyhow::Result<E
         output::progress(&format!("redriven {} of {count}", done.len()));
     }
     output::progress_done();
-    told(&done, &args.ids, "redriven", args.json)
+    told(outbox, &done, &args.ids, "redriven", args.json).await
 }

@@ -4,6 +4,7 @@ mod empty;
 mod figures;
 mod retention;
 mod shown;
+mod silent;
 mod telling;
 
 use std::{pin::pin, sync::Arc, time::Duration};
@@ -25,7 +26,7 @@ use super::{
     settings::{BUILT_IN, Settings},
 };
 use crate::{
-    ending::told_to_end,
+    ending::Signals,
     exit::{Exit, outbox_help},
     output,
     policy_flags::parse_limit,
@@ -38,14 +39,15 @@ use crate::{
     Without a configuration there is one destination, log, which shows each message. A configuration is a redeliver.toml:\n\n  \
     database = \"postgres://me@localhost/app\"\n\n  [destinations.billing]\n  type = \"http\"\n  url = \"https://billing.example.com/events\"\n  \
     policy = { preset = \"batch\", max_attempts = 20 }\n\n\
-    It stops on Ctrl-C or SIGTERM: what is on its way is finished within the time that [relay] shutdown gives, or sent again by \
-    whoever comes next. A database that goes away is waited for."))]
+    It stops on Ctrl-C, SIGTERM or SIGHUP, and when --for is over: what is on its way is finished within the time that [relay] shutdown \
+    gives, or sent again by whoever comes next. A second signal ends it at once, with the exit code 128 plus the signal's number: 130 for \
+    Ctrl-C, 143 for SIGTERM. A database that goes away is waited for; if it was not there for all the time of --for, the exit code is 5."))]
 pub(crate) struct ServeArgs {
     /// Stop when nothing is due or waiting
     #[arg(long)]
     until_empty: bool,
-    /// Stop after this time
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse_limit)]
+    /// Stop after this time, counted from the start
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_limit, allow_hyphen_values = true)]
     run_for: Option<Duration>,
     /// Tell each attempt that fails
     #[arg(short, long)]
@@ -71,26 +73,42 @@ enum Stop {
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
-    let mut told = pin!(told_to_end().context("cannot listen for signals")?);
+    // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
+    let settings = args.database.settings()?;
+    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let mut over = pin!(after(args.run_for));
     let telling = Telling::install(args.json, args.verbose);
     let outbox = tokio::select! {
-        outbox = opened(&args.database, telling) => outbox?,
-        () = &mut told => return Ok(Exit::Done),
+        outbox = ready(settings, telling) => outbox?,
+        _ = signals.next() => return Ok(Exit::Done),
+        () = &mut over => {
+            telling.too_late();
+            return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
+        }
     };
-    greet(telling, &outbox.settings);
-    look_first(telling, &outbox).await?;
     let reader = Reader::default();
     let relays = Relays::start(&outbox, &reader);
-    let stop = until(told, args.run_for, args.until_empty, &outbox);
-    let mut stop = pin!(stop);
     let why = tokio::select! {
-        why = &mut stop => why,
+        _ = signals.next() => Stop::Told,
+        () = over => Stop::TimeUp,
+        () = emptied(args.until_empty, &outbox) => Stop::Empty,
         () = reader.gone() => Stop::Unseen,
         never = retention::forget(&outbox) => match never {},
         never = figures::tell(telling, &relays.figures) => match never {},
+        never = silent::tell(telling, &outbox, &relays.figures) => match never {},
     };
     let figures = relays.figures.clone();
-    let finished = relays.stop().await;
+    let in_flight = Sum::of(&figures).in_flight;
+    if in_flight > 0 {
+        telling.stops(in_flight, outbox.settings.relay.shutdown);
+    }
+    let finished = tokio::select! {
+        finished = relays.stop() => finished,
+        signal = signals.next() => {
+            telling.left(&Sum::of(&figures));
+            return Ok(Exit::Signalled(signal));
+        }
+    };
     telling.end(&finished, &Sum::of(&figures));
     if why == Stop::Unseen {
         anyhow::bail!(
@@ -105,11 +123,21 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     })
 }
 
+/// The outbox, once its server is there and nothing is known that a person has to mend first.
+async fn ready(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
+    let outbox = opened(settings, telling).await?;
+    greet(telling, &outbox.settings);
+    look_first(telling, &outbox).await?;
+    Ok(outbox)
+}
+
 /// The outbox, once its server is there.
-async fn opened(database: &DatabaseFlags, telling: Telling) -> anyhow::Result<Outbox> {
+async fn opened(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
     let mut waited = false;
     loop {
-        let error = match database.open_or_make().await {
+        // On a task of its own: SQLite waits for another one's lock where it stands, and signals and time go on meanwhile.
+        let opening = tokio::spawn(Outbox::open_or_make(settings.clone()));
+        let error = match opening.await.context("the database could not be opened")? {
             Ok(outbox) => return Ok(outbox),
             Err(error) if Exit::of(&error) == Exit::Unreachable => error,
             Err(error) => return Err(error),
@@ -122,28 +150,19 @@ async fn opened(database: &DatabaseFlags, telling: Telling) -> anyhow::Result<Ou
     }
 }
 
-async fn until(
-    told: impl Future<Output = ()>,
-    run_for: Option<Duration>,
-    until_empty: bool,
-    outbox: &Outbox,
-) -> Stop {
-    let over = async {
-        match run_for {
-            Some(time) => clock::sleep(time).await,
-            None => std::future::pending().await,
-        }
-    };
-    let empty = async {
-        match until_empty {
-            true => empty::empty(outbox).await,
-            false => std::future::pending().await,
-        }
-    };
-    tokio::select! {
-        () = told => Stop::Told,
-        () = over => Stop::TimeUp,
-        () = empty => Stop::Empty,
+/// Ready after this time; never, if there is none.
+async fn after(time: Option<Duration>) {
+    match time {
+        Some(time) => clock::sleep(time).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Ready when nothing is due or waiting, if that is asked for.
+async fn emptied(asked: bool, outbox: &Outbox) {
+    match asked {
+        true => empty::empty(outbox).await,
+        false => std::future::pending().await,
     }
 }
 

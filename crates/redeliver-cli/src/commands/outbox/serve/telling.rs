@@ -59,6 +59,44 @@ impl Telling {
         );
     }
 
+    /// That the time was over before there was a database.
+    pub(super) fn too_late(self) {
+        let words = "the time that --for gives is over, and the database was not there";
+        self.note(words, &json!({ "event": "stopped", "error": words }));
+    }
+
+    /// That another worker's lease has to end first.
+    pub(super) fn silent(self, worker: &str, left: Duration) {
+        let worker = readable::line(worker, 80);
+        let words = format!(
+            "waiting for the lease of {worker}, which is silent: it ends in {}",
+            readable::duration(left)
+        );
+        let left = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
+        self.note(
+            &words,
+            &json!({ "event": "waiting", "worker": worker, "lease_ends_in_ms": left }),
+        );
+    }
+
+    /// That something is still waited for.
+    pub(super) fn stops(self, in_flight: u64, at_most: Duration) {
+        let words = format!(
+            "stopping: {in_flight} on their way are waited for, at most {}; told once more, it ends at once",
+            readable::duration(at_most)
+        );
+        self.note(&words, &json!({ "event": "stopping", "in_flight": in_flight }));
+    }
+
+    /// That nobody waits for what is on its way.
+    pub(super) fn left(self, sum: &Sum) {
+        let words = "told again to stop: what was on its way is sent again by whoever comes next";
+        match self.as_json {
+            true => output::json(&sum.form("stopped", &json!({ "clean": false }))),
+            false => note(&format!("{words}; {}", sum.words())),
+        }
+    }
+
     pub(super) fn figures(self, sum: &Sum, rate: f64) {
         match self.as_json {
             true => output::json(&sum.form("figures", &json!({ "delivered_per_second": rate }))),
@@ -79,12 +117,15 @@ impl Telling {
             return;
         }
         note(&format!("stopped: {}", sum.words()));
-        if !finished.clean {
-            note(&format!(
-                "not everything was finished in time: {} messages were on their way or not yet written down; whoever comes next \
-                 sends them again, with the same ids",
-                finished.abandoned
-            ));
+        match finished.abandoned {
+            _ if finished.clean => {}
+            0 => note(
+                "the database did not take this relay's shards back: whoever comes next waits for its lease to end",
+            ),
+            abandoned => note(&format!(
+                "not everything was finished in time: {abandoned} messages were on their way or not yet written down; whoever comes \
+                 next sends them again, with the same ids"
+            )),
         }
     }
 }
