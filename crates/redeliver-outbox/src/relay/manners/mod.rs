@@ -2,6 +2,7 @@
 
 mod pace;
 mod rate;
+mod throttle;
 
 use std::time::Duration;
 
@@ -10,6 +11,7 @@ use redeliver::{BreakerCore, BreakerState, Budget, Class, Moment, Permit, Verdic
 use self::{
     pace::Pace,
     rate::{Flow, Rate},
+    throttle::Throttle,
 };
 use crate::destination::{Manners, Outcome};
 
@@ -34,10 +36,6 @@ pub(super) struct Begun {
 
 /// Below this, a destination is not slowed down after an outage.
 const SLOWEST_RAMP: f64 = 5.0;
-/// A destination that throttles is not asked less often than this.
-const SLOWEST: f64 = 0.5;
-/// By so much more a second it is asked again after it has throttled.
-const REGAIN: f64 = 1.1;
 /// Without tokens for a retry, it is looked again after this long.
 const BUDGET_PAUSE: Duration = Duration::from_millis(200);
 
@@ -51,8 +49,7 @@ pub(super) struct Conduct {
     breaker: BreakerCore,
     /// It asked for a rest: nothing goes before.
     rest_until: Moment,
-    /// It throttled: no more than so many a second, growing from then on.
-    throttled: Option<(f64, Moment)>,
+    throttle: Throttle,
     /// It is well again since then, after an outage before which so many a second arrived.
     ramp: Option<(f64, Moment)>,
     no_retries_until: Moment,
@@ -69,7 +66,7 @@ impl Conduct {
             budget: Budget::new(manners.budget),
             breaker: BreakerCore::new(manners.breaker),
             rest_until: Moment::ZERO,
-            throttled: None,
+            throttle: Throttle::default(),
             ramp: None,
             no_retries_until: Moment::ZERO,
             was_open: false,
@@ -113,16 +110,13 @@ impl Conduct {
 
     /// The most a second, if there is such a thing now.
     fn per_second(&self, now: Moment) -> Option<f64> {
-        let throttled = self
-            .throttled
-            .map(|(rate, since)| rate * REGAIN.powf(now.since(since).as_secs_f64().min(600.0)));
         let ramp = self.ramp.filter(|(_, since)| now < since.plus(self.manners.ramp));
         let ramp = ramp.map(|(before, since)| {
             let gone =
                 now.since(since).as_secs_f64() / self.manners.ramp.as_secs_f64().max(f64::MIN_POSITIVE);
             before.max(SLOWEST_RAMP) * (0.5 + 1.5 * gone)
         });
-        [self.manners.rate, throttled, ramp]
+        [self.manners.rate, self.throttle.per_second(), ramp]
             .into_iter()
             .flatten()
             .reduce(f64::min)
@@ -157,6 +151,7 @@ impl Conduct {
             Outcome::Delivered => {
                 self.flow.count(now);
                 self.pace.answered(took, in_flight, now);
+                self.throttle.taken(&mut self.pace, now);
                 Verdict::Healthy
             }
             Outcome::Reject { .. } => {
@@ -167,7 +162,11 @@ impl Conduct {
                 class: Class::Throttled { after, .. },
                 ..
             } => {
-                self.throttle(*after, now);
+                if let Some(after) = after {
+                    let rest = now.plus((*after).min(self.manners.longest_rest));
+                    self.rest_until = self.rest_until.max(rest);
+                }
+                self.throttle.refused(after.is_some(), &mut self.pace, now);
                 Verdict::Failed
             }
             // Who says that it is gone for good is as good as down until a person says otherwise.
@@ -183,30 +182,11 @@ impl Conduct {
         self.follow_breaker(now);
     }
 
-    fn throttle(&mut self, after: Option<Duration>, now: Moment) {
-        self.pace.cut(now);
-        if let Some(after) = after {
-            self.rest_until = self
-                .rest_until
-                .max(now.plus(after.min(self.manners.longest_rest)));
-        }
-        let arriving = self.flow.per_second(now);
-        let current = self
-            .per_second(now)
-            .unwrap_or(arriving)
-            .min(arriving.max(SLOWEST));
-        let again = self
-            .throttled
-            .is_none_or(|(_, since)| now.since(since) >= Duration::from_secs(1));
-        if again {
-            self.throttled = Some(((current * 0.7).max(SLOWEST), now));
-        }
-    }
-
     fn follow_breaker(&mut self, now: Moment) {
         match self.breaker.state(now) {
             BreakerState::Open if !self.was_open => {
                 self.was_open = true;
+                self.throttle.tripped(self.flow.per_second(now), now);
                 // What arrived before is remembered over all probes that fail.
                 let before = self
                     .ramp
@@ -217,7 +197,6 @@ impl Conduct {
             BreakerState::Closed if self.was_open => {
                 self.was_open = false;
                 self.pace.begin_again();
-                self.throttled = None;
                 self.ramp = self.ramp.map(|(before, _)| (before, now));
             }
             _ => {}
@@ -317,7 +296,7 @@ mod tests {
         // A server that takes fifty a second and refuses the rest without a hint.
         let (mut taken, mut refused) = (0_u32, 0_u32);
         let (mut second, mut in_second) = (0, 0);
-        for millis in 0..120_000_u64 {
+        for millis in 0..240_000_u64 {
             let now = Moment::from_millis(millis);
             if millis / 1_000 != second {
                 (second, in_second) = (millis / 1_000, 0);
@@ -337,13 +316,53 @@ mod tests {
                 };
                 let refusal = outcome != Outcome::Delivered;
                 conduct.ended(begun, &outcome, TOOK, now);
-                if second >= 60 {
+                if second >= 180 {
                     taken += u32::from(!refusal);
                     refused += u32::from(refusal);
                 }
             }
         }
-        assert!(taken > 60 * 20, "{taken} taken in the second minute");
+        assert!(taken > 60 * 40, "{taken} taken in the fourth minute");
         assert!(refused * 4 < taken, "{refused} refused, {taken} taken");
+    }
+
+    /// A server that refuses three in ten whatever the load, 64 at a time, each answered after 10 ms: how many it takes in a minute.
+    fn refusing_by_chance(after: Option<Duration>) -> u32 {
+        let mut conduct = Conduct::new(Manners::default(), 64);
+        let mut under_way = std::collections::VecDeque::new();
+        let (mut taken, mut drawn) = (0_u32, 1_u32);
+        for millis in 0..60_000_u64 {
+            let now = Moment::from_millis(millis);
+            while under_way
+                .front()
+                .is_some_and(|&(begun_at, _)| begun_at + 10 <= millis)
+            {
+                let Some((_, begun)) = under_way.pop_front() else {
+                    break;
+                };
+                drawn = drawn.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let outcome = if (drawn >> 16) % 10 < 3 {
+                    let (class, reason) = (Class::Throttled { after }, "503".to_owned());
+                    Outcome::Retry { class, reason }
+                } else {
+                    taken += 1;
+                    Outcome::Delivered
+                };
+                conduct.ended(begun, &outcome, TOOK, now);
+            }
+            for _ in 0..conduct.allowance(now).sends {
+                under_way.extend(conduct.begin(false, now, 0).map(|begun| (millis, begun)));
+            }
+        }
+        taken
+    }
+
+    #[test]
+    fn who_refuses_by_chance_is_not_slowed_down_to_nothing() {
+        let taken = refusing_by_chance(None);
+        assert!(taken > 60 * 3_000, "{taken} of 4480 a second");
+        // All rest each time, and then as many go as before.
+        let taken = refusing_by_chance(Some(Duration::from_secs(1)));
+        assert!(taken > 55 * 40, "{taken} of 64 a second");
     }
 }

@@ -62,6 +62,11 @@ impl Pace {
         self.next_cut = now.plus(round);
     }
 
+    /// It was not too much after all.
+    pub(super) const fn give_back(&mut self) {
+        self.limit = self.ceiling;
+    }
+
     /// From the beginning, after an outage.
     pub(super) fn begin_again(&mut self) {
         self.limit = self.floor;
