@@ -25,8 +25,8 @@ impl Default for Manners {
         Self {
             floor: 1,
             rate: None,
-            // Three in ten that fail, and are tried again until they arrive, are not held up.
-            budget: BudgetRule::ratio(0.5).floor_per_second(20),
+            // Three in ten that fail, and are tried again until they arrive, are not held up, even where all first attempts come first.
+            budget: BudgetRule::ratio(0.5).burst(1_000).floor_per_second(20),
             breaker: BreakerRule::DEFAULT
                 .failure_rate(0.8)
                 .minimum_calls(20)

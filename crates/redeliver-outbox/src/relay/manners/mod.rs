@@ -2,6 +2,7 @@
 
 mod pace;
 mod rate;
+mod rest;
 mod throttle;
 
 use std::time::Duration;
@@ -11,6 +12,7 @@ use redeliver::{BreakerCore, BreakerState, Budget, Class, Moment, Permit, Verdic
 use self::{
     pace::Pace,
     rate::{Flow, Rate},
+    rest::Rest,
     throttle::Throttle,
 };
 use crate::destination::{Manners, Outcome};
@@ -47,8 +49,7 @@ pub(super) struct Conduct {
     flow: Flow,
     budget: Budget,
     breaker: BreakerCore,
-    /// It asked for a rest: nothing goes before.
-    rest_until: Moment,
+    rest: Rest,
     throttle: Throttle,
     /// It is well again since then, after an outage before which so many a second arrived.
     ramp: Option<(f64, Moment)>,
@@ -65,7 +66,7 @@ impl Conduct {
             flow: Flow::default(),
             budget: Budget::new(manners.budget),
             breaker: BreakerCore::new(manners.breaker),
-            rest_until: Moment::ZERO,
+            rest: Rest::default(),
             throttle: Throttle::default(),
             ramp: None,
             no_retries_until: Moment::ZERO,
@@ -78,7 +79,7 @@ impl Conduct {
     pub(super) fn allowance(&self, now: Moment) -> Allowance {
         let state = self.breaker.state(now);
         let parked = matches!(state, BreakerState::Open | BreakerState::HalfOpen);
-        let sends = if now < self.rest_until || state == BreakerState::Open {
+        let sends = if now < self.rest.until() || state == BreakerState::Open {
             0
         } else if state == BreakerState::HalfOpen {
             // One real message, when nothing else is on its way.
@@ -99,7 +100,7 @@ impl Conduct {
     /// When something that may not go now may, if that is known.
     pub(super) fn next_chance(&self, now: Moment) -> Option<Moment> {
         let probe = self.breaker.probes_at().unwrap_or(Moment::ZERO);
-        let mut next = self.rest_until.max(probe);
+        let mut next = self.rest.until().max(probe);
         if next <= now {
             let per_second = self.per_second(now);
             let waits = per_second.filter(|&rate| self.rate.available(rate, now) == 0);
@@ -151,6 +152,7 @@ impl Conduct {
             Outcome::Delivered => {
                 self.flow.count(now);
                 self.pace.answered(took, in_flight, now);
+                self.rest.taken(now);
                 self.throttle.taken(&mut self.pace, now);
                 Verdict::Healthy
             }
@@ -163,10 +165,11 @@ impl Conduct {
                 ..
             } => {
                 if let Some(after) = after {
-                    let rest = now.plus((*after).min(self.manners.longest_rest));
-                    self.rest_until = self.rest_until.max(rest);
+                    self.rest.asked((*after).min(self.manners.longest_rest), now);
                 }
-                self.throttle.refused(after.is_some(), &mut self.pace, now);
+                if self.throttle.refused(after.is_some(), &mut self.pace, now) {
+                    self.rest.means_all();
+                }
                 Verdict::Failed
             }
             // Who says that it is gone for good is as good as down until a person says otherwise.
@@ -361,8 +364,7 @@ mod tests {
     fn who_refuses_by_chance_is_not_slowed_down_to_nothing() {
         let taken = refusing_by_chance(None);
         assert!(taken > 60 * 3_000, "{taken} of 4480 a second");
-        // All rest each time, and then as many go as before.
         let taken = refusing_by_chance(Some(Duration::from_secs(1)));
-        assert!(taken > 55 * 40, "{taken} of 64 a second");
+        assert!(taken > 50 * 3_000, "{taken} of 4480 a second");
     }
 }

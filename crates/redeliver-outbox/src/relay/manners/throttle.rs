@@ -31,6 +31,8 @@ struct Epoch {
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Fewer answers than this say nothing.
 const FEWEST: f64 = 10.0;
+/// As many as this are no coincidence.
+const SURE: f64 = 30.0;
 /// A share that is refused without anybody minding.
 const TOLERATED: f64 = 0.1;
 const GAIN: f64 = 1.1;
@@ -51,14 +53,17 @@ impl Throttle {
         self.look(pace, now);
     }
 
-    pub(super) fn refused(&mut self, hinted: bool, pace: &mut Pace, now: Moment) {
+    /// Says whether it refuses most, hints and all.
+    pub(super) fn refused(&mut self, hinted: bool, pace: &mut Pace, now: Moment) -> bool {
         let count = if hinted {
             &mut self.epoch.hinted
         } else {
             &mut self.epoch.refused
         };
         *count += 1.0;
+        let most = self.epoch.hinted > self.epoch.taken && self.epoch.hinted >= SURE;
         self.look(pace, now);
+        most
     }
 
     /// It counts as down. If it was for refusals of load, it gets no more afterwards than what it took, or took before.
