@@ -64,28 +64,13 @@ pub(crate) fn outbox_help(examples: &str) -> String {
     help(examples, &OUTBOX_ENDS)
 }
 
-fn help(examples: &str, ends: &[(Exit, &str)]) -> String {
+/// The help text of a command with these ends of its own.
+pub(crate) fn help(examples: &str, ends: &[(Exit, &str)]) -> String {
     let mut help = format!("Examples:\n{examples}\n\nExit codes:\n");
     for (exit, meaning) in ends {
         help.push_str(&format!("  {:3}  {meaning}\n", exit.code()));
     }
     help
-}
-
-/// The same of a command that tries a destination once.
-pub(crate) fn trial_help(examples: &str) -> String {
-    let ends = [
-        (Exit::Done, "delivered"),
-        (Exit::Failed, "not delivered, and a relay would try again"),
-        (Exit::BadInput, "the command or the configuration makes no sense"),
-        (Exit::NotFound, "no such destination"),
-        (
-            Exit::GaveUp(StopReason::Permanent),
-            "refused for good: a relay would make a dead letter of it",
-        ),
-        (Exit::GaveUp(StopReason::UnknownOutcome), "it may have arrived"),
-    ];
-    help(examples, &ends)
 }
 
 impl Exit {

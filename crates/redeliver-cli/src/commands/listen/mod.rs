@@ -186,9 +186,12 @@ impl Listening {
     /// Tells it and counts it, in one go: what is told stands in the order in which it is counted.
     fn close(&self, told: &Told<'_>) {
         let mut memory = self.memory();
-        if let Some(id) = told.id
-            && matches!(told.verdict, Verdict::Taken | Verdict::Skipped)
-        {
+        let worked_on = match told.verdict {
+            Verdict::Taken | Verdict::Skipped => true,
+            Verdict::Fails(_) => self.args.hang,
+            _ => false,
+        };
+        if let Some(id) = told.id.filter(|_| worked_on) {
             memory.ids.entry(id).taken = true;
         }
         let first = told.id.is_some() && told.delivery == 1;

@@ -18,12 +18,19 @@ use super::{
     settings::Settings,
 };
 use crate::{
-    exit::{Exit, outbox_help},
+    exit::{Exit, help},
     output,
     policy_flags::parse_limit,
     readable,
     table::table,
 };
+
+const ENDS: [(Exit, &str); 4] = [
+    (Exit::Done, "nothing is wrong"),
+    (Exit::Failed, "something is, and what to do was said"),
+    (Exit::BadInput, "the command or the configuration makes no sense"),
+    (Exit::NotFound, "no such destination"),
+];
 
 /// So many destinations are looked at side by side.
 const AT_ONCE: usize = 16;
@@ -32,11 +39,11 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Check the configuration, the database and every destination, without sending a message: names, connections, certificates, credentials
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = outbox_help("  redeliver check\n  redeliver check --destination billing --json\n  \
+#[command(after_long_help = help("  redeliver check\n  redeliver check --destination billing --json\n  \
     redeliver check --send --destination billing\n\n\
     For each destination over HTTP: whether its name leads somewhere and may lead there, whether a connection and TLS come about (through the proxy, \
     if there is one), until when its certificate and the client's are valid (advice from 21 days before the end), which HTTP is spoken, whether an OAuth 2 token can \
-    be had. Only with --send is a message sent. What is wrong is told with its next step, and the exit code is 1; advice alone is 0."))]
+    be had. Only with --send is a message sent. What is wrong is told with its next step, and the exit code is 1; advice alone is 0.", &ENDS))]
 pub(crate) struct CheckArgs {
     /// Only this destination; may be given several times
     #[arg(long = "destination", value_name = "NAME")]

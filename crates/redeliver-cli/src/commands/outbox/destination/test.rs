@@ -1,22 +1,35 @@
 //! `redeliver destination test`: one message, straight to its destination.
 
 use clap::Args;
+use redeliver_policy::StopReason;
 use serde_json::json;
 
 use super::super::{database::DatabaseFlags, payload, send::header_given};
 use super::trial::{Test, Tried, chosen};
 use crate::{
-    exit::{Exit, trial_help},
+    exit::{Exit, help},
     output, readable,
 };
 
+const ENDS: [(Exit, &str); 6] = [
+    (Exit::Done, "delivered"),
+    (Exit::Failed, "not delivered, and a relay would try again"),
+    (Exit::BadInput, "the command or the configuration makes no sense"),
+    (Exit::NotFound, "no such destination"),
+    (
+        Exit::GaveUp(StopReason::Permanent),
+        "refused for good: a relay would make a dead letter of it",
+    ),
+    (Exit::GaveUp(StopReason::UnknownOutcome), "it may have arrived"),
+];
+
 /// Send one test message straight to a destination, past the outbox, and tell what came of it
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = trial_help("  redeliver destination test billing\n  \
+#[command(after_long_help = help("  redeliver destination test billing\n  \
     redeliver destination test billing --payload '{\"order\":7,\"test\":true}' --header 'x-test: 1'\n  \
     redeliver destination test billing --file order.json --json\n\n\
     The message is sent once, as a relay would send its first attempt: signed, with its headers and credentials, and with an id that no message \
-    in the outbox has. Nothing is written into the database. Its payload says that it is a test unless you give another."))]
+    in the outbox has. Nothing is written into the database. Its payload says that it is a test unless you give another.", &ENDS))]
 pub(crate) struct TestArgs {
     /// The destination's name
     #[arg(value_name = "NAME")]
