@@ -1,3 +1,6 @@
+use std::net::TcpListener;
+
+use rusqlite::Connection;
 use serde_json::Value;
 
 use crate::{bench::Folder, listening::Listening};
@@ -161,4 +164,30 @@ fn a_test_message_that_no_relay_would_send_is_not_sent() {
         .done();
     let (summary, _) = listening.ended();
     assert_eq!(summary["requests"], 1, "the others never came");
+}
+
+#[test]
+fn a_database_that_cannot_be_used_is_told_without_its_password() {
+    let folder = Folder::new();
+    // Nobody listens at the port that was just given back.
+    let port = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap().port()
+    };
+    for scheme in ["postgres", "mysql"] {
+        let address = format!("{scheme}://me:hunter2@127.0.0.1:{port}/app");
+        let (findings, code) = check(&folder, &["--database", &address]);
+        assert_eq!(code, Some(1));
+        let found = on(&findings, "database", "connection");
+        assert_eq!(found["grade"], "problem", "{found}");
+        assert_ne!(found["next"], "", "{found}");
+    }
+    Connection::open(folder.0.join("other.db"))
+        .unwrap()
+        .execute_batch("CREATE TABLE orders (id INTEGER)")
+        .unwrap();
+    let (findings, code) = check(&folder, &["--database", "sqlite://other.db"]);
+    assert_eq!(code, Some(1));
+    let found = on(&findings, "database", "tables");
+    assert_eq!(found["next"], "run `redeliver migrate`", "{found}");
 }

@@ -1,3 +1,8 @@
+use std::{
+    io::{BufRead as _, BufReader},
+    process::Stdio,
+};
+
 use rusqlite::Connection;
 use serde_json::Value;
 
@@ -130,6 +135,51 @@ fn whatever_comes_is_answered_and_shown_harmlessly() {
     assert_eq!(told["headers"]["authorization"], "(7 bytes, not shown)");
     listening.post("", "\u{1b}[2Jabcdef");
     assert_eq!(listening.next()["body"], "\u{1b}[2Ja", "JSON escapes it");
+}
+
+/// What a person reads, from the first line to the summary.
+#[test]
+fn requests_are_told_in_words() {
+    let folder = Folder::new();
+    let mut command = folder.command(&[
+        "listen", "--port", "0", "--secret", SECRET, "--count", "2", "--for", "2m",
+    ]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    let address = first.strip_prefix("listening on http://").unwrap();
+    let url = format!("http://{address}/hook");
+    folder.write(
+        "redeliver.toml",
+        format!(
+            "[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\nwebhook.secrets = \"{SECRET}\"\n\
+             [destinations.bare]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\n"
+        ),
+    );
+    let payload = r#"{"total": 12345678901234567890.10,"note":"\u001b[2J"}"#;
+    let trial = |to: &str| folder.run(&["destination", "test", to, "--payload", payload]);
+    assert!(
+        trial("api")
+            .done()
+            .out
+            .contains("answer   200 over HTTP/1.1: {\"ok\":true}")
+    );
+    let refused = trial("bare");
+    assert_eq!(refused.code, Some(10), "{refused:?}");
+    let told: Vec<String> = lines.map(Result::unwrap).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(1), "one was not signed");
+    let told = told.join("\n");
+    for words in [
+        "Z  POST /hook\n  id ",
+        ", attempt 1, signature valid\n",
+        "\n  user-agent: redeliver/",
+        "\n  {\n    \"total\": 12345678901234567890.10,\n    \"note\": \"\\u001b[2J\"\n  }\n  → 200  taken\n",
+        ", attempt 1, signature MISSING: there is no header webhook-id\n",
+        "\n  → 401  not believed\n",
+        "\n2 requests with 2 ids: 1 taken, 0 failed on purpose, 0 duplicates, 1 with a valid signature, 1 not signed as they should be",
+    ] {
+        assert!(told.contains(words), "{words:?} is not in\n{told}");
+    }
 }
 
 #[test]

@@ -349,3 +349,41 @@ impl ServerCertVerifier for Witness {
         self.verifier.supported_verify_schemes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+    use super::*;
+    use crate::destination::{Destination as _, http::guard::Guard};
+
+    /// Only a lookup of its own lets a test have a name that leads astray.
+    #[tokio::test]
+    async fn a_name_that_leads_where_it_must_not_is_told() {
+        let private = |address: IpAddr| address.is_loopback().then_some("loopback (127.0.0.0/8)");
+        let found = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let http = Http::to("https://shop.example/hunter2")
+            .found_by(
+                Arc::new(move |_| Box::pin(std::future::ready(Ok(vec![found])))),
+                Guard::refusing(private),
+            )
+            .build()
+            .unwrap();
+        let findings = http.probe(Duration::from_secs(30)).await;
+        let [finding] = &findings[..] else {
+            panic!("{findings:?}");
+        };
+        assert_eq!((finding.grade, finding.topic), (Grade::Problem, "connection"));
+        let words = "cannot connect to https://shop.example: its name leads to 127.0.0.1, which is loopback";
+        assert!(finding.what.starts_with(words), "{finding:?}");
+        assert!(finding.next.contains("allow_private = true"), "{finding:?}");
+    }
+
+    #[test]
+    fn plain_http_across_the_internet_is_worth_a_word() {
+        assert_eq!(plain(false, true).grade, Grade::Good);
+        let finding = plain(true, false);
+        assert_eq!(finding.grade, Grade::Advice);
+        assert!(finding.what.starts_with("HTTP/2 without TLS"), "{finding:?}");
+    }
+}
