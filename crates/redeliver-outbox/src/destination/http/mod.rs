@@ -22,6 +22,7 @@ mod template;
 mod tls;
 mod value;
 pub mod webhook;
+mod witness;
 
 use std::{fmt, time::Duration};
 

@@ -1,31 +1,18 @@
 //! A look at where requests would go, without one.
 
-use std::{
-    error::Error,
-    io,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{error::Error, io, time::Duration};
 
 use http::Uri;
 use hyper_rustls::MaybeHttpsStream;
 use hyper_util::rt::TokioIo;
 use redeliver::{cause, clock, duration};
-use rustls::{
-    CertificateError, ClientConnection, DigitallySignedStruct, Error as Tls, ProtocolVersion,
-    SignatureScheme,
-    client::{
-        Resumption, WebPkiServerVerifier,
-        danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    },
-    pki_types::{CertificateDer, ServerName, UnixTime},
-};
+use rustls::{CertificateError, ClientConnection, Error as Tls, ProtocolVersion, pki_types::CertificateDer};
 use tokio::io::AsyncReadExt as _;
 use tower_service::Service as _;
 
 use super::{
-    Http, Time, builder::without_path, certificate::Certificate, connect::BoxError, failure, guard,
-    network::Connections, oauth::Tokens, request::Shape, stream::Stream,
+    Http, Time, certificate::Certificate, connect::BoxError, failure, guard, network::Connections,
+    oauth::Tokens, request::Shape, stream::Stream, witness::Witness,
 };
 use crate::desk::{Finding, Grade};
 
@@ -42,7 +29,7 @@ pub(super) async fn look(http: &Http, limit: Duration) -> Vec<Finding> {
         findings.push(validity("client certificate", shown));
     }
     let place = http.shape.target.base();
-    findings.extend(connection(&http.connections, place, time).await);
+    findings.extend(connection(&http.connections, place, &http.origin, time).await);
     if let Some(tokens) = &http.tokens {
         findings.extend(token(&http.connections, tokens, time).await);
     }
@@ -71,7 +58,7 @@ fn secrets(shape: &Shape) -> Vec<Finding> {
 }
 
 async fn token(connections: &Connections, tokens: &Tokens, time: Time) -> Vec<Finding> {
-    let mut findings = connection(connections, tokens.url(), time).await;
+    let mut findings = connection(connections, tokens.url(), tokens.origin(), time).await;
     for finding in &mut findings {
         finding.topic = "token endpoint";
     }
@@ -90,23 +77,20 @@ async fn token(connections: &Connections, tokens: &Tokens, time: Time) -> Vec<Fi
     findings
 }
 
-async fn connection(connections: &Connections, place: &Uri, time: Time) -> Vec<Finding> {
-    let origin = without_path(&place.to_string());
-    let origin = origin.trim_end_matches(['/', '…']).trim_end_matches('/');
-    let witness = Arc::new(Witness {
-        verifier: Arc::clone(&connections.tls.verifier),
-        seen: OnceLock::new(),
-    });
-    let mut tls = connections.tls.config.clone();
-    // A session that goes on from another one shows no certificate.
-    tls.resumption = Resumption::disabled();
-    tls.dangerous()
-        .set_certificate_verifier(Arc::clone(&witness) as Arc<dyn ServerCertVerifier>);
+async fn connection(connections: &Connections, place: &Uri, origin: &str, time: Time) -> Vec<Finding> {
+    let (witness, tls) = Witness::of(&connections.tls);
     let mut connector = connections.way.clone().connector(tls);
+    let began = clock::now();
     let connected = tokio::time::timeout(time.left(), connector.call(place.clone())).await;
-    let seen = witness.seen.get();
+    let (seen, took) = (witness.seen(), clock::now().since(began));
     match connected {
-        Ok(Ok(stream)) => reached(connections, origin, stream, seen, time).await,
+        Ok(Ok(stream)) => {
+            let mut findings = reached(connections, origin, &stream, seen, took);
+            if let MaybeHttpsStream::Https(_) = stream {
+                findings.extend(afterthought(stream, time).await);
+            }
+            findings
+        }
         Ok(Err(error)) => vec![unreached(origin, &error, seen)],
         Err(_) => vec![late(
             "connection",
@@ -118,15 +102,15 @@ async fn connection(connections: &Connections, place: &Uri, time: Time) -> Vec<F
 
 type Connected = MaybeHttpsStream<TokioIo<Stream>>;
 
-async fn reached(
+fn reached(
     connections: &Connections,
     origin: &str,
-    stream: Connected,
+    stream: &Connected,
     seen: Option<&CertificateDer<'static>>,
-    time: Time,
+    took: Duration,
 ) -> Vec<Finding> {
-    let began = duration::display(rounded(clock::now().since(time.began)));
-    let (tcp, tls) = match &stream {
+    let took = duration::display(rounded(took));
+    let (tcp, tls) = match stream {
         MaybeHttpsStream::Http(tcp) => (tcp.inner(), None),
         MaybeHttpsStream::Https(tls) => {
             let (tcp, tls) = tls.inner().get_ref();
@@ -139,8 +123,8 @@ async fn reached(
         .map_or_else(ToString::to_string, ToString::to_string);
     let proxy = connections.way.dialer.proxy();
     let what = match proxy {
-        None => format!("{origin} is at {address}, reached after {began}"),
-        Some(proxy) => format!("{origin} is reached through {proxy} at {address} after {began}"),
+        None => format!("{origin} is at {address}, reached in {took}"),
+        Some(proxy) => format!("{origin} is reached through {proxy} at {address}, in {took}"),
     };
     let mut findings = vec![good("connection", what)];
     let Some(tls) = tls else {
@@ -152,7 +136,6 @@ async fn reached(
     if let Some(certificate) = seen {
         findings.push(validity("certificate", certificate));
     }
-    findings.extend(afterthought(stream, time).await);
     findings
 }
 
@@ -304,55 +287,12 @@ fn rounded(time: Duration) -> Duration {
     Duration::from_millis(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Remembers a certificate that may be refused: who refuses it does not say whose it was.
-#[derive(Debug)]
-struct Witness {
-    verifier: Arc<WebPkiServerVerifier>,
-    seen: OnceLock<CertificateDer<'static>>,
-}
-
-impl ServerCertVerifier for Witness {
-    fn verify_server_cert(
-        &self,
-        certificate: &CertificateDer<'_>,
-        others: &[CertificateDer<'_>],
-        name: &ServerName<'_>,
-        ocsp: &[u8],
-        now: UnixTime,
-    ) -> Result<ServerCertVerified, Tls> {
-        self.seen.get_or_init(|| certificate.clone().into_owned());
-        self.verifier
-            .verify_server_cert(certificate, others, name, ocsp, now)
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Tls> {
-        self.verifier
-            .verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Tls> {
-        self.verifier
-            .verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+    use std::{
+        net::{IpAddr, Ipv4Addr, SocketAddr},
+        sync::Arc,
+    };
 
     use super::*;
     use crate::destination::{Destination as _, http::guard::Guard};
