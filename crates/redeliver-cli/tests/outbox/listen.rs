@@ -137,6 +137,33 @@ fn whatever_comes_is_answered_and_shown_harmlessly() {
     assert_eq!(listening.next()["body"], "\u{1b}[2Ja", "JSON escapes it");
 }
 
+/// During a rotation a receiver knows an old secret and the public half of the new key.
+#[test]
+fn the_public_half_of_a_key_is_enough_to_check() {
+    let folder = Folder::new();
+    folder.write("public", "whpk_1SiA4o9hyqTCpIqC5V9HUakiiaeACeqfZTInDBbOir4=\n");
+    let options = [
+        "--secret",
+        "env:WEBHOOK_SECRET",
+        "--secret",
+        "file:public",
+        "--count",
+        "1",
+    ];
+    let mut listening = Listening::start(&folder, &options);
+    let address = &listening.address;
+    folder.write(
+        "redeliver.toml",
+        format!(
+            "[destinations.api]\ntype = \"http\"\nurl = \"http://{address}/\"\nallow_private = true\n\
+             webhook.secrets = \"whsk_6Xb/dCcHpPea21PS1N9VY/NZW723CEc77N4rJCubMbc=\"\n"
+        ),
+    );
+    folder.run(&["destination", "test", "api"]).done();
+    assert_eq!(listening.next()["signature"], "valid");
+    assert_eq!(listening.ended().1, Some(0));
+}
+
 /// What a person reads, from the first line to the summary.
 #[test]
 fn requests_are_told_in_words() {
