@@ -1,6 +1,6 @@
 //! When the person in front of the terminal wants the end.
 
-use std::io;
+use std::{io, time::Duration};
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -77,4 +77,13 @@ pub(crate) fn told_to_end() -> io::Result<impl Future<Output = ()>> {
     Ok(async move {
         let _number = signals.next().await;
     })
+}
+
+/// The same, or once this time is over.
+pub(crate) async fn ended_by(told: impl Future<Output = ()>, run_for: Option<Duration>) {
+    match run_for {
+        // Elapsed or told to end, it is over.
+        Some(limit) => drop(tokio::time::timeout(limit, told).await),
+        None => told.await,
+    }
 }

@@ -61,8 +61,13 @@ const OUTBOX_ENDS: [(Exit, &str); 10] = [
 
 /// The help text of a command of the outbox: its examples, and how it ends.
 pub(crate) fn outbox_help(examples: &str) -> String {
+    help(examples, &OUTBOX_ENDS)
+}
+
+/// The help text of a command with these ends of its own.
+pub(crate) fn help(examples: &str, ends: &[(Exit, &str)]) -> String {
     let mut help = format!("Examples:\n{examples}\n\nExit codes:\n");
-    for (exit, meaning) in OUTBOX_ENDS {
+    for (exit, meaning) in ends {
         help.push_str(&format!("  {:3}  {meaning}\n", exit.code()));
     }
     help

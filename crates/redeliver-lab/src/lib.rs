@@ -7,8 +7,10 @@ mod deviate;
 pub mod faulty;
 pub mod fleet;
 pub mod history;
+mod listener;
 pub mod occ;
 mod range;
+pub mod receiver;
 pub mod verify;
 
 pub use range::OutOfRange;

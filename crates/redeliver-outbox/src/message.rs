@@ -4,7 +4,7 @@ use std::{fmt, str::FromStr};
 
 use bytes::Bytes;
 
-use crate::Timestamp;
+use crate::{NewMessage, Timestamp};
 
 /// The id under which a message is known everywhere: to its sender, to the operator and to its destination, on every attempt.
 ///
@@ -229,6 +229,30 @@ pub struct Message {
 }
 
 impl Message {
+    /// A message that is in no outbox, as its destination would get it with its first attempt: to try a destination out.
+    #[must_use]
+    pub fn of(new: &NewMessage, id: MessageId, created_at: Timestamp) -> Self {
+        Self {
+            id,
+            shard: 0,
+            destination: new.destination.clone(),
+            key: new.key.clone(),
+            payload: new.payload.clone(),
+            content_type: new.content_type.clone(),
+            headers: new.headers_json(),
+            traceparent: new.traceparent.clone(),
+            not_before: None,
+            expires_at: None,
+            created_at,
+            attempts: 0,
+            redrives: 0,
+            next_attempt_at: None,
+            last_attempt_at: None,
+            last_error: None,
+            last_wait_ms: 0,
+        }
+    }
+
     /// The row's number: within a lane, the order.
     #[must_use]
     pub const fn number(&self) -> i64 {

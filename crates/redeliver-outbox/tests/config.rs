@@ -8,11 +8,11 @@
 use std::{fmt::Write as _, fs, path::Path, time::Duration};
 
 use proptest::prelude::*;
-use redeliver::Policy;
+use redeliver::{BudgetRule, Policy};
 use redeliver_outbox::{
     config::{Config, ConfigError, Place, RelaySettings},
     desk::Retention,
-    destination::{Expects, LanePolicy},
+    destination::{Expects, LanePolicy, Manners},
     store::Names,
 };
 
@@ -52,6 +52,7 @@ fn the_example_is_valid_and_says_the_defaults() {
         (billing.policy, billing.idempotent),
         (bare.policy, bare.idempotent)
     );
+    assert_eq!(billing.manners, bare.manners);
     assert!(matches!(
         (&billing.expects, &bare.expects),
         (Expects::Json, Expects::Json)
@@ -91,6 +92,7 @@ fn what_the_example_comments_out_is_valid_too() {
         "# client_key",
         "# proxy",
         "# http2",
+        "# rate",
         "# body",
         "# retry_statuses",
         "# never_retry_statuses",
@@ -157,6 +159,11 @@ fn everything_that_is_set_is_set() {
         expects = "json"
         concurrency = 9
         policy = "interactive"
+        manners = { floor = 9, rate = 0.25, retry_share = 2, retry_floor = 7, breaker = { failures = 0.5, of_at_least = 40, open_for = "1s" }, ramp = "0s", longest_rest = "2m" }
+        [destinations.c]
+        type = "log"
+        manners.breaker = "off"
+        manners.rate = 1_000
         "#,
     )
     .unwrap();
@@ -193,6 +200,16 @@ fn everything_that_is_set_is_set() {
     let second = config.destinations.get("b").unwrap();
     assert_eq!((second.concurrency, second.policy), (9, Policy::INTERACTIVE));
     assert!(matches!(second.expects, Expects::Json));
+    let manners = Manners::default()
+        .floor(9)
+        .rate(0.25)
+        .budget(BudgetRule::ratio(2.0).floor_per_second(7))
+        .ramp(Duration::ZERO)
+        .longest_rest(seconds(120));
+    let breaker = manners.breaker.failure_rate(0.5).minimum_calls(40);
+    assert_eq!(second.manners, manners.breaker(breaker.open_for(seconds(1))));
+    let third = config.destinations.get("c").unwrap().manners;
+    assert_eq!(third, Manners::default().without_breaker().rate(1_000.0));
     assert!(!format!("{config:?}").contains(SECRET));
 }
 
@@ -287,6 +304,33 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
             "a schema for anything",
             format!("{BILLING}schema = \"nowhere.json\"\nexpects = \"anything\""),
         ),
+        ("manners that are none", format!("{BILLING}manners = \"good\"")),
+        ("a stranger's manners", format!("{BILLING}manners.rates = 5")),
+        ("no rate", format!("{BILLING}manners.rate = 0")),
+        ("a rate below zero", format!("{BILLING}manners.rate = -2.5")),
+        ("an infinite rate", format!("{BILLING}manners.rate = inf")),
+        ("a rate that is none", format!("{BILLING}manners.rate = nan")),
+        ("a rate in words", format!("{BILLING}manners.rate = \"fast\"")),
+        (
+            "a floor above the most",
+            format!("{BILLING}concurrency = 4\nmanners.floor = 5"),
+        ),
+        ("no retries", format!("{BILLING}manners.retry_floor = 0")),
+        ("a share", format!("{BILLING}manners.retry_share = 10.5")),
+        ("a breaker's word", format!("{BILLING}manners.breaker = \"on\"")),
+        (
+            "a breaker's share",
+            format!("{BILLING}manners.breaker = {{ failures = 80 }}"),
+        ),
+        (
+            "a breaker's stranger",
+            format!("{BILLING}manners.breaker = {{ after = \"30s\" }}"),
+        ),
+        (
+            "a breaker that never opens",
+            format!("{BILLING}manners.breaker = {{ open_for = \"0s\" }}"),
+        ),
+        ("a rest", format!("{BILLING}manners.longest_rest = \"8d\"")),
         ("a prefix", "prefix = \"Drop Table\"".to_owned()),
         ("a table that is none", "relay = 5".to_owned()),
         (

@@ -1,7 +1,6 @@
 //! `redeliver faulty`: a server that fails on purpose, to try clients against.
 
 use std::fmt::Display;
-use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::str::FromStr;
@@ -15,7 +14,10 @@ use redeliver_policy::duration;
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::{ending::told_to_end, output};
+use crate::{
+    ending::{ended_by, told_to_end},
+    output,
+};
 
 /// Serve an API that fails on purpose: overload, hangs, resets, broken bodies, streams that drop
 #[derive(Args, Clone, Debug)]
@@ -87,7 +89,8 @@ fn long_help() -> String {
 /// # Errors
 /// An address that cannot be had, or signals that cannot be listened for.
 pub(crate) async fn run(args: FaultyArgs) -> anyhow::Result<()> {
-    let mut end = pin!(end(args.run_for).context("cannot listen for signals")?);
+    let told = told_to_end().context("cannot listen for signals")?;
+    let mut end = pin!(ended_by(told, args.run_for));
     let server = Faulty::start(config(&args))
         .with_context(|| format!("cannot listen on {}; choose another --listen", args.listen))?;
     let mut records = server.records();
@@ -134,18 +137,6 @@ fn config(args: &FaultyArgs) -> FaultyConfig {
         seed: args.seed,
         ..FaultyConfig::default()
     }
-}
-
-/// The first of Ctrl-C, SIGTERM and the time given; listened for from this call on, not from its first wait.
-fn end(run_for: Option<Duration>) -> io::Result<impl Future<Output = ()>> {
-    let told = told_to_end()?;
-    Ok(async move {
-        match run_for {
-            // Elapsed or told to end, it is over.
-            Some(limit) => drop(tokio::time::timeout(limit, told).await),
-            None => told.await,
-        }
-    })
 }
 
 fn shown(record: &RequestRecord) -> String {

@@ -4,6 +4,7 @@ mod call;
 mod demo;
 mod explain;
 mod faulty;
+mod listen;
 mod outbox;
 mod simulate;
 mod verify;
@@ -25,6 +26,7 @@ pub(crate) enum Command {
     Simulate(simulate::Simulate),
     Verify(verify::VerifyArgs),
     Faulty(faulty::FaultyArgs),
+    Listen(Box<listen::ListenArgs>),
     Watch(Box<watch::WatchArgs>),
 }
 
@@ -37,6 +39,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<Exit> {
         Command::Simulate(simulate) => simulate.run(),
         Command::Verify(args) => verify::run(&args),
         Command::Faulty(args) => wait_for(faulty::run(args)),
+        Command::Listen(args) => wait_for(listen::run(*args)),
         Command::Watch(args) => wait_for(watch::run(*args)),
     }
 }

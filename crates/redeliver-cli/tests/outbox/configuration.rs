@@ -33,6 +33,10 @@ fn every_setting_is_on_the_page() {
             "## `[destinations.NAME]`",
         ),
         (
+            "[destinations.a]\ntype = \"log\"\nmanners = { nonsense = 1 }",
+            "## `[destinations.NAME.manners]`",
+        ),
+        (
             "[destinations.a]\ntype = \"log\"\npolicy = { nonsense = 1 }",
             "## `policy`",
         ),

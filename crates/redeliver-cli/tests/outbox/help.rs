@@ -11,7 +11,10 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "show",
         "why",
         "migrate",
+        "check",
+        "destination test",
         "doctor",
+        "listen",
         "audit",
         "dead list",
         "dead show",
@@ -28,6 +31,8 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         assert!(ran.out.contains("Exit codes:"), "{command}");
         insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), ran.out);
     }
+    let destination = folder.run(&["destination", "--help"]).done().out;
+    insta::assert_snapshot!("help_destination", destination);
     insta::assert_snapshot!("help_dead", folder.run(&["dead", "--help"]).done().out);
 }
 

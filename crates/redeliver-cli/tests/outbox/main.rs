@@ -3,10 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "what cannot be unwrapped here fails the test")]
 
 mod bench;
+mod check;
 mod configuration;
 mod dead;
 mod errors;
 mod help;
+mod listen;
+mod listening;
 mod look;
 mod readme;
 mod rows;

@@ -37,7 +37,11 @@ mod stats;
 mod wait;
 mod websocket;
 
+pub(crate) use body::{Body, full, read};
 pub use catalogue::{FAULT_PATHS, FaultPath, catalogue_text};
+pub(crate) use chance::{generator, happens};
 pub use config::{ConfigError, FaultyConfig};
+pub use recent::Recent;
 pub use server::{Faulty, FaultyServer};
 pub use stats::{FaultyStats, PaymentStats, RequestRecord, RouteStats};
+pub(crate) use wait::{pause, since_epoch};

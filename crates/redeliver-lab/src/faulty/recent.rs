@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 /// Keeps at most `limit` keys; a new key beyond that pushes out the one that came first.
-pub(crate) struct Recent<V> {
+pub struct Recent<V> {
     limit: usize,
     values: BTreeMap<String, V>,
     order: VecDeque<String>,
 }
 
 impl<V: Default> Recent<V> {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// Nothing yet.
+    pub fn new(limit: usize) -> Self {
         Self {
             limit,
             values: BTreeMap::new(),
@@ -19,7 +20,7 @@ impl<V: Default> Recent<V> {
     }
 
     /// The value of `key`, made with its default if it is new or forgotten.
-    pub(crate) fn entry(&mut self, key: &str) -> &mut V {
+    pub fn entry(&mut self, key: &str) -> &mut V {
         if !self.values.contains_key(key) {
             if self.order.len() >= self.limit
                 && let Some(oldest) = self.order.pop_front()
@@ -31,7 +32,8 @@ impl<V: Default> Recent<V> {
         self.values.entry(key.to_owned()).or_default()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (&String, &V)> {
+    /// What is kept, by key.
+    pub fn iter(&self) -> impl Iterator<Item = (&String, &V)> {
         self.values.iter()
     }
 }

@@ -71,6 +71,12 @@ impl From<Refusal> for Reply {
     }
 }
 
+impl From<Refusal> for (u16, String) {
+    fn from(refusal: Refusal) -> Self {
+        (refusal.status.as_u16(), refusal.message)
+    }
+}
+
 pub(crate) fn json_response(status: StatusCode, body: String) -> Response<Body> {
     let mut response = Response::new(full(body));
     *response.status_mut() = status;

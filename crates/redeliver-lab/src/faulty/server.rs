@@ -1,20 +1,17 @@
 //! The listener, its connections, and the handle that ends them.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener as StdListener};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::upgrade::OnUpgrade;
 use hyper::{Request, Response, StatusCode, body::Incoming};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use thiserror::Error;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Handle;
-use tokio::sync::{broadcast, oneshot};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::net::TcpStream;
+use tokio::sync::broadcast;
 
 use super::body::{self, Body};
 use super::chance::generator;
@@ -27,12 +24,8 @@ use super::request::Call;
 use super::route::{find, leaves_body_unread, serve};
 use super::socket::FaultSocket;
 use super::stats::{FaultyStats, RequestRecord};
-use super::wait::pause;
 use super::websocket::WebSocketSession;
-
-const LARGEST_HEAD: usize = 64 * 1024;
-const LONGEST_HEAD: Duration = Duration::from_secs(60);
-const AFTER_A_FAILED_ACCEPT: Duration = Duration::from_millis(50);
+use crate::listener::{Bounds, Listener, http};
 
 /// Where the fault server begins.
 pub struct Faulty;
@@ -46,40 +39,36 @@ impl Faulty {
         config
             .validate()
             .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-        let runtime = Handle::try_current().map_err(io::Error::other)?;
-        let listener = StdListener::bind(config.listen)?;
-        listener.set_nonblocking(true)?;
-        let address = listener.local_addr()?;
-        let listener = TcpListener::from_std(listener)?;
+        let (listen, bounds) = (
+            config.listen,
+            Bounds {
+                connections: config.max_connections,
+                age: config.max_connection_age,
+            },
+        );
         let lab = Arc::new(Lab::new(config));
-        let (stop, stopped) = oneshot::channel();
-        let accepting = runtime.spawn(accept_loop(listener, Arc::clone(&lab), stopped));
-        Ok(FaultyServer {
-            address,
-            lab,
-            stop: Some(stop),
-            accepting,
-        })
+        let shared = Arc::clone(&lab);
+        let serve = move |stream| connection(Arc::clone(&shared), stream);
+        let listener = Listener::start(listen, bounds, serve)?;
+        Ok(FaultyServer { listener, lab })
     }
 }
 
 /// A running fault server; dropping it ends it and all its connections.
 pub struct FaultyServer {
-    address: SocketAddr,
+    listener: Listener,
     lab: Arc<Lab>,
-    stop: Option<oneshot::Sender<()>>,
-    accepting: JoinHandle<()>,
 }
 
 impl FaultyServer {
     /// The address it listens on, with the port that it was given.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.listener.address()
     }
 
     /// `http://` and the address, without a slash at the end.
     pub fn base_url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.local_addr())
     }
 
     /// The figures so far.
@@ -93,46 +82,16 @@ impl FaultyServer {
     }
 
     /// Ends the listener and every connection, and waits until they are gone.
-    pub async fn shutdown(mut self) {
-        if let Some(stop) = self.stop.take() {
-            let _ = stop.send(());
-        }
-        let _ = (&mut self.accepting).await;
+    pub async fn shutdown(self) {
+        self.listener.shutdown(Duration::ZERO).await;
     }
-}
-
-impl Drop for FaultyServer {
-    fn drop(&mut self) {
-        self.accepting.abort();
-    }
-}
-
-async fn accept_loop(listener: TcpListener, lab: Arc<Lab>, mut stopped: oneshot::Receiver<()>) {
-    let mut connections = JoinSet::new();
-    loop {
-        let room = connections.len() < lab.config.max_connections;
-        tokio::select! {
-            _ = &mut stopped => break,
-            Some(_) = connections.join_next() => {}
-            accepted = listener.accept(), if room => match accepted {
-                Ok((stream, _)) => {
-                    connections.spawn(connection(Arc::clone(&lab), stream));
-                }
-                // Out of descriptors, mostly: connections that end make room.
-                Err(_) => pause(AFTER_A_FAILED_ACCEPT).await,
-            },
-        }
-    }
-    connections.shutdown().await;
 }
 
 type NextSession = Arc<Mutex<Option<(Box<WebSocketSession>, Exchange)>>>;
 
 async fn connection(lab: Arc<Lab>, stream: TcpStream) {
     lab.count(|stats| stats.connections += 1);
-    let _ = stream.set_nodelay(true);
-    let age = lab.config.max_connection_age;
-    let _ = tokio::time::timeout(age, Box::pin(serve_connection(lab, FaultSocket::new(stream)))).await;
+    serve_connection(lab, FaultSocket::new(stream)).await;
 }
 
 async fn serve_connection(lab: Arc<Lab>, socket: FaultSocket) {
@@ -145,10 +104,7 @@ async fn serve_connection(lab: Arc<Lab>, socket: FaultSocket) {
             request,
         )
     });
-    let served = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(LONGEST_HEAD)
-        .max_buf_size(LARGEST_HEAD)
+    let served = http()
         .serve_connection(TokioIo::new(socket.clone()), service)
         .with_upgrades();
     // A connection that ends in an error is this server's trade.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     error::ConfigError,
-    policy,
+    manners, policy,
     section::{Field, Section},
     settings::RelaySettings,
 };
@@ -26,6 +26,7 @@ const COMMON: &[&str] = &[
     "schema",
     "idempotent",
     "policy",
+    "manners",
 ];
 
 /// What only one over HTTP may say too.
@@ -89,6 +90,9 @@ fn route(section: &Section<'_, '_>, relay: &RelaySettings) -> Result<Route, Conf
             "policy" => route.policy = policy::read(&field)?,
             _ => {}
         }
+    }
+    if let Some(section) = section.section("manners")? {
+        route.manners = manners::read(&section, &route)?;
     }
     if let Some(expected) = expects_of(section)? {
         route.expects = expected;

@@ -2,6 +2,7 @@
 
 mod destinations;
 mod error;
+mod manners;
 mod nearest;
 #[cfg(feature = "http")]
 mod network;

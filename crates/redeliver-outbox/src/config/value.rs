@@ -17,7 +17,7 @@ impl<'s, 't> Field<'s, 't> {
     }
 
     /// The error at this value, which is no secret and so is shown.
-    fn instead(&self, rule: impl fmt::Display) -> ConfigError {
+    pub(super) fn instead(&self, rule: impl fmt::Display) -> ConfigError {
         self.refuse(format!("must be {rule}, not {}", Shown(self.value)))
     }
 
@@ -49,6 +49,14 @@ impl<'s, 't> Field<'s, 't> {
         whole(self.value)
             .filter(|number| allowed.contains(number))
             .ok_or_else(|| self.instead(format_args!("a whole number from {least} to {most}")))
+    }
+
+    /// A number that may be a fraction. What is infinite or none is in no range.
+    pub(super) fn number(&self, allowed: RangeInclusive<f64>) -> Result<f64, ConfigError> {
+        let (least, most) = (allowed.start(), allowed.end());
+        number(self.value)
+            .filter(|number| allowed.contains(number))
+            .ok_or_else(|| self.instead(format_args!("a number from {least} to {most}")))
     }
 
     /// A number of bytes, or a text such as `64MiB`.
@@ -198,6 +206,13 @@ impl<'s, 't> Field<'s, 't> {
 fn whole(value: &DeValue<'_>) -> Option<usize> {
     let number = value.as_integer()?;
     usize::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        value => whole(value)?.to_string().parse().ok(),
+    }
 }
 
 /// Longest first: `B` ends them all.

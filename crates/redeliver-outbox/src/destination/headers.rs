@@ -22,7 +22,7 @@ const FRAMING: [&str; 11] = [
 /// What the relay says itself.
 const OURS: [&str; 2] = ["idempotency-key", "redeliver-attempt"];
 
-/// Whether a message may bring a header of this name: neither HTTP itself nor the relay owns it.
+/// Whether a message or the configuration may name this header: neither HTTP itself nor the relay owns it.
 ///
 /// # Errors
 /// Who owns it.

@@ -3,6 +3,14 @@ use std::time::Duration;
 use redeliver::{BreakerRule, BudgetRule};
 
 /// How a destination is treated when it is slow, throttles, is down or refuses everything.
+///
+/// ```
+/// use redeliver_outbox::destination::{Log, Manners, Route};
+/// use std::time::Duration;
+///
+/// let manners = Manners::default().rate(2.5).longest_rest(Duration::from_secs(600));
+/// let route = Route { manners, ..Route::to(Log) };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Manners {
@@ -18,6 +26,58 @@ pub struct Manners {
     pub ramp: Duration,
     /// The longest rest that it may ask for with `Retry-After`; each message's own policy has a limit of its own.
     pub longest_rest: Duration,
+}
+
+impl Manners {
+    /// The fewest attempts that run at a time.
+    #[must_use]
+    pub const fn floor(mut self, attempts: usize) -> Self {
+        self.floor = attempts;
+        self
+    }
+
+    /// The most attempts that begin in a second: more than 0, and it may be a fraction.
+    #[must_use]
+    pub const fn rate(mut self, per_second: f64) -> Self {
+        self.rate = Some(per_second);
+        self
+    }
+
+    /// The retries that may be added to the first attempts. Without a floor, a message that fails when no other comes is never retried.
+    #[must_use]
+    pub const fn budget(mut self, rule: BudgetRule) -> Self {
+        self.budget = rule;
+        self
+    }
+
+    /// When it counts as down.
+    #[must_use]
+    pub const fn breaker(mut self, rule: BreakerRule) -> Self {
+        self.breaker = rule;
+        self
+    }
+
+    /// It never counts as down, however often it fails.
+    #[must_use]
+    pub const fn without_breaker(mut self) -> Self {
+        // No window ever holds so many.
+        self.breaker.minimum_calls = u32::MAX;
+        self
+    }
+
+    /// How long after an outage until it gets all that it takes.
+    #[must_use]
+    pub const fn ramp(mut self, ramp: Duration) -> Self {
+        self.ramp = ramp;
+        self
+    }
+
+    /// The longest rest that it may ask for.
+    #[must_use]
+    pub const fn longest_rest(mut self, rest: Duration) -> Self {
+        self.longest_rest = rest;
+        self
+    }
 }
 
 impl Default for Manners {

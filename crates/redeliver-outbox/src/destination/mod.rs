@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use futures_core::future::BoxFuture;
 use redeliver::Class;
 
-use crate::{DeadReason, Message};
+use crate::{DeadReason, Message, desk::Finding};
 
 mod examine;
 mod handler;
@@ -72,6 +72,28 @@ pub enum Outcome {
     },
 }
 
+/// What came of an attempt, for somebody who tests a destination.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Trial {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What it answered, where there is such a thing.
+    pub answer: Option<Answer>,
+}
+
+/// What a destination answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// The status, as the protocol counts.
+    pub status: u16,
+    /// The protocol that was spoken, such as `HTTP/2`.
+    pub protocol: &'static str,
+    /// The start of what it said, in one line: no control characters, and none of the secrets that it was sent.
+    pub said: String,
+}
+
 /// Something that takes messages.
 pub trait Destination: Send + Sync + fmt::Debug {
     /// Tries once. Dropping the future ends the attempt.
@@ -79,4 +101,21 @@ pub trait Destination: Send + Sync + fmt::Debug {
 
     /// What kind it is, as the configuration names it: `http`, `log`, `handler`.
     fn kind(&self) -> &'static str;
+
+    /// Looks for what would keep messages from arriving, without sending one: names, connections, certificates, proofs of who we are. It is
+    /// done within `limit`. Nothing is found where there is nothing to look at.
+    fn probe(&self, limit: Duration) -> BoxFuture<'_, Vec<Finding>> {
+        let _ = limit;
+        Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// Tries once as [`deliver`](Self::deliver) does, and keeps what was answered.
+    fn trial<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Trial> {
+        Box::pin(async move {
+            Trial {
+                outcome: self.deliver(delivery).await,
+                answer: None,
+            }
+        })
+    }
 }

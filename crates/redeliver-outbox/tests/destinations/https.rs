@@ -40,6 +40,17 @@ pub(crate) async fn start_for(
     reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
 ) -> (Server, String) {
     let own = Identity::of(&["localhost", "shop.example"]);
+    let pem = own.certificate_pem();
+    (start_as(own, protocol, client, reply).await, pem)
+}
+
+/// The same with this certificate.
+pub(crate) async fn start_as(
+    own: Identity,
+    protocol: &[u8],
+    client: Option<&Identity>,
+    reply: impl Fn(&Seen) -> Reply + Send + Sync + 'static,
+) -> Server {
     let provider = Arc::new(default_provider());
     let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -59,7 +70,7 @@ pub(crate) async fn start_for(
         .unwrap();
     config.alpn_protocols = vec![protocol.to_vec()];
     let acceptor = TlsAcceptor::from(Arc::new(config));
-    let server = Server::start_behind(reply, move |socket| {
+    Server::start_behind(reply, move |socket| {
         let accepting = acceptor.accept(socket).into_fallible();
         async move {
             match accepting.await {
@@ -73,8 +84,7 @@ pub(crate) async fn start_for(
         }
         .boxed()
     })
-    .await;
-    (server, own.certificate_pem())
+    .await
 }
 
 /// A certificate and its key.
@@ -90,6 +100,19 @@ impl Identity {
         Self {
             certificate: made.cert.der().clone(),
             key: made.signing_key.serialize_der(),
+        }
+    }
+
+    /// One that is valid in these years.
+    pub(crate) fn valid(names: &[&str], from: i32, until: i32) -> Self {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        let mut parameters = rcgen::CertificateParams::new(names).unwrap();
+        parameters.not_before = rcgen::date_time_ymd(from, 1, 1);
+        parameters.not_after = rcgen::date_time_ymd(until, 1, 1);
+        let key = rcgen::KeyPair::generate().unwrap();
+        Self {
+            certificate: parameters.self_signed(&key).unwrap().der().clone(),
+            key: key.serialize_der(),
         }
     }
 

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use redeliver_outbox::desk::{Finding, Grade, StatusReport};
-use serde_json::json;
 
 use super::{
     database::{DatabaseFlags, Outbox},
+    finding,
     settings::{BUILT_IN, Settings},
 };
 use crate::{
@@ -31,12 +31,7 @@ pub(super) async fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     looked.map_err(|error| outbox.named(error))?;
     for finding in &findings {
         match args.json {
-            true => output::json(&json!({
-                "grade": grade(finding.grade),
-                "topic": finding.topic,
-                "what": finding.what,
-                "next": finding.next,
-            })),
+            true => output::json(&finding::form(finding)),
             false => output::line(&words(finding)),
         }
     }
@@ -54,7 +49,7 @@ async fn look(outbox: &Outbox, findings: &mut Vec<Finding>) -> anyhow::Result<()
     Ok(())
 }
 
-fn configuration(settings: &Settings) -> Finding {
+pub(super) fn configuration(settings: &Settings) -> Finding {
     let names: Vec<&str> = settings.routes.iter().map(|(name, _)| name).collect();
     let (grade, what, next) = match (&settings.file, settings.only_built_in) {
         (None, _) => (
@@ -101,14 +96,6 @@ fn unknown_destinations(settings: &Settings, report: &StatusReport) -> Vec<Findi
     unknown.collect()
 }
 
-const fn grade(grade: Grade) -> &'static str {
-    match grade {
-        Grade::Good => "good",
-        Grade::Advice => "advice",
-        Grade::Problem => "problem",
-    }
-}
-
 fn words(finding: &Finding) -> String {
     let next = if finding.next.is_empty() {
         String::new()
@@ -117,7 +104,7 @@ fn words(finding: &Finding) -> String {
     };
     format!(
         "{:<8} {:<14} {}{next}",
-        grade(finding.grade),
+        finding::grade(finding.grade),
         finding.topic,
         readable::line(&finding.what, usize::MAX)
     )

@@ -2,10 +2,13 @@
 
 mod act_flags;
 mod audit;
+mod check;
 mod database;
 mod dead;
+mod destination;
 mod doctor;
 mod filter_flags;
+mod finding;
 mod form;
 mod list;
 mod migrate;
@@ -32,6 +35,8 @@ pub(crate) enum OutboxCommand {
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
     Migrate(migrate::MigrateArgs),
+    Check(check::CheckArgs),
+    Destination(destination::DestinationArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
 }
@@ -72,6 +77,8 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
+        OutboxCommand::Check(args) => check::run(&args).await,
+        OutboxCommand::Destination(args) => destination::run(args).await,
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {
             let outbox = args.database.open().await?;

@@ -3,8 +3,9 @@
 use std::{fmt::Write as _, time::Duration};
 
 use http::{
-    HeaderMap, Response, StatusCode,
+    HeaderMap, Response, StatusCode, Version,
     header::{CONTENT_ENCODING, DATE, LOCATION, RETRY_AFTER},
+    response::Parts,
 };
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Incoming};
@@ -15,7 +16,7 @@ use redeliver::{
     clock, retry_after,
 };
 
-use super::Outcome;
+use super::{Answer, Outcome};
 use crate::DeadReason;
 
 /// As much of an answer is read as may be worth showing.
@@ -54,15 +55,54 @@ pub(super) async fn judge(
     reading: Reading,
     sent: &HeaderMap,
     left: Duration,
-) -> Outcome {
+) -> (Outcome, Answered) {
     let (head, body) = answer.into_parts();
     let status = head.status;
-    if status.is_success() {
-        start_of(body, LONGEST_SUCCESS.min(left)).await;
-        return Outcome::Delivered;
+    let longest = match status.is_success() {
+        true => LONGEST_SUCCESS,
+        false => LONGEST_FAILURE,
+    };
+    let body = start_of(body, longest.min(left)).await;
+    let outcome = match status.is_success() {
+        true => Outcome::Delivered,
+        false => failed(&head, reading, &without_secrets(&body, sent)),
+    };
+    (outcome, Answered { head, body })
+}
+
+/// An answer, as far as it was read.
+pub(super) struct Answered {
+    head: Parts,
+    body: Vec<u8>,
+}
+
+impl Answered {
+    /// As a person may see it.
+    pub(super) fn told(&self, sent: &HeaderMap) -> Answer {
+        let Parts {
+            status,
+            version,
+            headers,
+            ..
+        } = &self.head;
+        Answer {
+            status: status.as_u16(),
+            protocol: match *version {
+                Version::HTTP_2 => "HTTP/2",
+                Version::HTTP_10 => "HTTP/1.0",
+                _ => "HTTP/1.1",
+            },
+            said: match packed(headers) {
+                Some(packed) if !self.body.is_empty() => format!("({packed})"),
+                _ => printable(&without_secrets(&self.body, sent)),
+            },
+        }
     }
-    let body = start_of(body, LONGEST_FAILURE.min(left)).await;
-    let reason = reason(status, &head.headers, &without_secrets(&body, sent));
+}
+
+fn failed(head: &Parts, reading: Reading, body: &str) -> Outcome {
+    let status = head.status;
+    let reason = reason(status, &head.headers, body);
     match reading.class(status, asked_wait(&head.headers)) {
         Class::Permanent if status == StatusCode::GONE => Outcome::Disable { reason },
         Class::Permanent => Outcome::Reject {
@@ -115,11 +155,8 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
         }
         return reason;
     }
-    // Nothing is ever unpacked: a kilobyte may become a gigabyte.
-    let packed = headers.get(CONTENT_ENCODING).filter(|_| !body.is_empty());
-    if let Some(packed) = packed.filter(|packed| !packed.as_bytes().eq_ignore_ascii_case(b"identity")) {
-        let packed = printable(&String::from_utf8_lossy(packed.as_bytes()));
-        let _ = write!(reason, " (its body is packed as {packed} and is not read)");
+    if let Some(packed) = packed(headers).filter(|_| !body.is_empty()) {
+        let _ = write!(reason, " ({packed})");
         return reason;
     }
     let body = printable(body);
@@ -127,6 +164,16 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
         let _ = write!(reason, ": {body}");
     }
     reason
+}
+
+/// Of a body that is packed, how. Nothing is ever unpacked: a kilobyte may become a gigabyte.
+fn packed(headers: &HeaderMap) -> Option<String> {
+    let packed = headers.get(CONTENT_ENCODING)?.as_bytes();
+    let packed = (!packed.eq_ignore_ascii_case(b"identity")).then(|| String::from_utf8_lossy(packed))?;
+    Some(format!(
+        "its body is packed as {} and is not read",
+        printable(&packed)
+    ))
 }
 
 /// A secret is longer than this, in bytes: shorter words are found in any text.

@@ -30,28 +30,41 @@ const READ_AHEAD: u16 = 32 << 10;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A client that waits no longer than `limit` for a connection. Which HTTP it speaks is the server's choice where `http2` says nothing.
-pub(super) fn client(
-    tls: ClientConfig,
-    http2: Option<bool>,
-    limit: Duration,
-    dialer: Dialer,
-) -> legacy::Client<Connector, Body> {
-    let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
-    let https = match http2 {
-        None => https.enable_all_versions().wrap_connector(dialer),
-        Some(true) => https.enable_http2().wrap_connector(dialer),
-        Some(false) => https.enable_http1().wrap_connector(dialer),
-    };
+/// How connections are made, but for TLS.
+#[derive(Clone)]
+pub(super) struct Way {
+    /// Which HTTP is spoken; the server's choice where nothing is said.
+    pub(super) http2: Option<bool>,
+    /// No connection is waited for longer.
+    pub(super) limit: Duration,
+    pub(super) dialer: Dialer,
+}
+
+impl Way {
+    pub(super) fn connector(self, tls: ClientConfig) -> Connector {
+        let https = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
+        let https = match self.http2 {
+            None => https.enable_all_versions().wrap_connector(self.dialer),
+            Some(true) => https.enable_http2().wrap_connector(self.dialer),
+            Some(false) => https.enable_http1().wrap_connector(self.dialer),
+        };
+        Connector {
+            https,
+            limit: self.limit,
+        }
+    }
+}
+
+pub(super) fn client(way: Way, tls: ClientConfig) -> legacy::Client<Connector, Body> {
     legacy::Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
         .pool_idle_timeout(IDLE)
         .pool_max_idle_per_host(MOST_IDLE)
-        .http2_only(http2 == Some(true))
+        .http2_only(way.http2 == Some(true))
         .http1_max_buf_size(usize::from(READ_AHEAD))
         .http2_initial_stream_window_size(u32::from(READ_AHEAD))
         .http2_initial_connection_window_size(8 * u32::from(READ_AHEAD))
-        .build(Connector { https, limit })
+        .build(way.connector(tls))
 }
 
 /// The whole of connecting within a limit: name, TCP, proxy and TLS.

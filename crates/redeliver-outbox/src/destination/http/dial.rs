@@ -56,6 +56,11 @@ impl Dialer {
         tcp.enforce_http(false);
         Self { tcp, guard, proxy }
     }
+
+    /// The proxy on the way.
+    pub(super) const fn proxy(&self) -> Option<&Proxy> {
+        self.proxy.as_ref()
+    }
 }
 
 fn refuse(reason: String) -> BoxError {

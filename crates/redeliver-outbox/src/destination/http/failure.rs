@@ -1,6 +1,6 @@
 //! What an exchange without an answer means.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use hyper_util::client::legacy;
 use redeliver::{Class, address::printable, cause, duration};
@@ -10,14 +10,8 @@ use super::{Outcome, stream::Beginning};
 
 /// Only where nothing can have been sent is it certain that nothing arrived.
 pub(super) fn broken(origin: &str, http2: bool, error: &legacy::Error) -> Outcome {
-    let root = cause::root(error);
-    let refusal = refusal(&root);
-    let tls = cause::chain(error).find_map(|cause| cause.downcast_ref::<Tls>());
-    let why = refusal
-        .clone()
-        .or_else(|| tls.and_then(encryption))
-        .unwrap_or_else(|| printable(&root));
-    if error.is_connect() || refusal.is_some() {
+    let why = why(error);
+    if error.is_connect() || is_refusal(error) {
         return transient(format!("cannot connect to {origin}: {why}"));
     }
     let beginning = error.connect_info().and_then(Beginning::of).unwrap_or_default();
@@ -47,6 +41,24 @@ pub(super) fn broken(origin: &str, http2: bool, error: &legacy::Error) -> Outcom
         false => format!("the connection to {origin} broke before an answer came: {why}"),
     };
     Outcome::Ambiguous { reason }
+}
+
+/// What is wrong, for somebody who can do something about it.
+pub(super) fn why(error: &(dyn Error + 'static)) -> String {
+    let root = cause::root(error);
+    refusal(&root)
+        .or_else(|| tls(error).and_then(encryption))
+        .unwrap_or_else(|| printable(&root))
+}
+
+/// Whether the other side does not take us for who we are.
+pub(super) fn is_refusal(error: &(dyn Error + 'static)) -> bool {
+    refusal(&cause::root(error)).is_some()
+}
+
+/// What TLS says of it.
+pub(super) fn tls<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Tls> {
+    cause::chain(error).find_map(|cause| cause.downcast_ref::<Tls>())
 }
 
 /// The same of one that came to its limit.

@@ -3,6 +3,7 @@
 mod answer;
 mod auth;
 mod builder;
+mod certificate;
 mod cloudevents;
 mod connect;
 mod dial;
@@ -11,6 +12,7 @@ mod guard;
 mod host;
 mod network;
 mod oauth;
+mod probe;
 mod proxy;
 mod request;
 mod shape;
@@ -20,6 +22,7 @@ mod template;
 mod tls;
 mod value;
 pub mod webhook;
+mod witness;
 
 use std::{fmt, time::Duration};
 
@@ -40,7 +43,8 @@ use network::Connections;
 use oauth::Tokens;
 use request::{Body, Shape};
 
-use super::{Delivery, Destination, Outcome};
+use super::{Answer, Delivery, Destination, Outcome, Trial};
+use crate::desk::Finding;
 
 /// Posts each message to a URL.
 ///
@@ -87,10 +91,15 @@ impl Http {
         HttpBuilder::new(url.into())
     }
 
-    async fn attempt(&self, delivery: Delivery<'_>) -> Outcome {
+    /// What came of it, and what was answered if `told` is to be known.
+    async fn attempt(&self, delivery: Delivery<'_>, told: bool) -> Trial {
+        let unanswered = |outcome| Trial {
+            outcome,
+            answer: None,
+        };
         let request = match self.shape.request(delivery, clock::wall()) {
             Ok(request) => request,
-            Err((kind, reason)) => return Outcome::Reject { kind, reason },
+            Err((kind, reason)) => return unanswered(Outcome::Reject { kind, reason }),
         };
         // Many a page of an error shows what it was sent.
         let mut sent = request.headers().clone();
@@ -103,8 +112,12 @@ impl Http {
             Some(tokens) => self.exchange_with(tokens, request, &mut sent, time).await,
         };
         match answer {
-            Ok(answer) => answer::judge(answer, self.reading, &sent, time.left()).await,
-            Err(outcome) => outcome,
+            Ok(answer) => {
+                let (outcome, answered) = answer::judge(answer, self.reading, &sent, time.left()).await;
+                let answer = told.then(|| answered.told(&sent));
+                Trial { outcome, answer }
+            }
+            Err(outcome) => unanswered(outcome),
         }
     }
 
@@ -114,6 +127,7 @@ impl Http {
             client,
             reader,
             http2,
+            ..
         } = &self.connections;
         if let Some(authorization) = reader.as_ref().and_then(|proxy| proxy.authorization.clone()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
@@ -184,7 +198,15 @@ fn transient(reason: String) -> Outcome {
 
 impl Destination for Http {
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome> {
-        self.attempt(delivery).boxed()
+        self.attempt(delivery, false).map(|trial| trial.outcome).boxed()
+    }
+
+    fn trial<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Trial> {
+        self.attempt(delivery, true).boxed()
+    }
+
+    fn probe(&self, limit: Duration) -> BoxFuture<'_, Vec<Finding>> {
+        probe::look(self, limit).boxed()
     }
 
     fn kind(&self) -> &'static str {

@@ -8,12 +8,12 @@ use hyper_util::client::legacy;
 use super::{
     HttpBuilder,
     builder::{InvalidHttp, invalid, without_path},
-    connect::{self, Connector},
+    connect::{self, Connector, Way},
     dial::{self, Dialer, Lookup},
     guard::Guard,
     proxy::Proxy,
     request,
-    tls::Certificates,
+    tls::{Certificates, Tls},
 };
 
 /// How long a connection may take, unless the configuration says otherwise.
@@ -113,6 +113,8 @@ impl HttpBuilder {
 /// Everything that connections to one URL need.
 pub(super) struct Connections {
     pub(super) client: legacy::Client<Connector, request::Body>,
+    pub(super) way: Way,
+    pub(super) tls: Box<Tls>,
     /// The proxy that reads the requests themselves, and not only where they go.
     pub(super) reader: Option<Proxy>,
     /// Whether nothing but HTTP/2 is spoken.
@@ -141,15 +143,16 @@ impl Network {
             return Err(invalid("http2", rule));
         }
         let reader = proxy.clone().filter(|_| plain);
-        let dialer = Dialer::new(self.lookup.unwrap_or_else(dial::system), self.guard, proxy);
-        let client = connect::client(
-            self.certificates.config()?,
-            self.http2,
-            self.connect_timeout,
-            dialer,
-        );
+        let way = Way {
+            http2: self.http2,
+            limit: self.connect_timeout,
+            dialer: Dialer::new(self.lookup.unwrap_or_else(dial::system), self.guard, proxy),
+        };
+        let tls = self.certificates.tls()?;
         Ok(Connections {
-            client,
+            client: connect::client(way.clone(), tls.config.clone()),
+            way,
+            tls: Box::new(tls),
             reader,
             http2,
         })

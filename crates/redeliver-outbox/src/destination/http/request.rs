@@ -32,34 +32,6 @@ const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
 const WEBHOOK_SIGNATURE: HeaderName = HeaderName::from_static("webhook-signature");
 
-/// What frames a request is the connection's to say: two opinions on where a body ends are how one request becomes two.
-const FRAMING: [&str; 11] = [
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "http2-settings",
-    "keep-alive",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-];
-
-/// Whether neither HTTP itself nor the relay owns this header.
-fn check_name(name: &HeaderName) -> Result<(), String> {
-    if FRAMING.contains(&name.as_str()) {
-        return Err(format!(
-            "the header {name} is set by the connection and by nobody else"
-        ));
-    }
-    if *name == IDEMPOTENCY_KEY || *name == ATTEMPT {
-        return Err(format!("the header {name} is set by the relay on every attempt"));
-    }
-    Ok(())
-}
-
 /// What the requests of a destination have in common.
 pub(super) struct Shape {
     pub(super) method: Method,
@@ -135,7 +107,7 @@ impl Shape {
                 "the header {name} is set by the relay, which sends CloudEvents"
             ));
         }
-        check_name(name)
+        headers::check_name(name.as_str())
     }
 
     /// Whether the configuration gives a header of this name.

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, IoSlice},
+    net::SocketAddr,
     pin::Pin,
     sync::{Arc, OnceLock},
     task::{Context, Poll},
@@ -47,6 +48,11 @@ impl Stream {
             beginning: Beginning::default(),
             read_by_a_proxy: false,
         }
+    }
+
+    /// Who is at its other end: the server, or the proxy on the way there.
+    pub(super) fn peer(&self) -> io::Result<SocketAddr> {
+        self.tcp.peer_addr()
     }
 
     /// What is said on it is read by a proxy, which needs the whole URL of each request.

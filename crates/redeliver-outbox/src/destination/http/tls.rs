@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use rustls::{
     ClientConfig, RootCertStore,
+    client::WebPkiServerVerifier,
     crypto::ring,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject as _},
 };
@@ -25,36 +26,62 @@ impl Certificates {
     };
 
     /// Trusts the usual authorities and those that were named, and shows the client's own certificate if there is one.
-    pub(super) fn config(&self) -> Result<ClientConfig, InvalidHttp> {
+    pub(super) fn tls(&self) -> Result<Tls, InvalidHttp> {
         let mut roots = trusted(&self.authorities)?;
         roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let provider = Arc::new(ring::default_provider());
+        let unusable =
+            |error: &dyn std::fmt::Display| invalid("ca", format!("TLS cannot be set up: {error}"));
+        let verifier = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+            .build()
+            .map_err(|error| unusable(&error))?;
+        let config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| invalid("ca", format!("TLS cannot be set up: {error}")))?
-            .with_root_certificates(roots);
-        match (&self.client_certificate, &self.client_key) {
-            (None, None) => Ok(config.with_no_client_auth()),
-            (Some(_), None) => Err(invalid(
-                "client_certificate",
-                "is of no use without its client_key",
-            )),
-            (None, Some(_)) => Err(invalid(
-                "client_key",
-                "is of no use without its client_certificate",
-            )),
-            (Some(certificate), Some(key)) => config
-                .with_client_auth_cert(chain(certificate)?, private(key)?)
-                .map_err(|error| {
-                    let rule = "is no key that can be used, or is not the one of client_certificate";
-                    invalid("client_key", format!("{rule}: {error}"))
-                }),
-        }
+            .map_err(|error| unusable(&error))?
+            .with_webpki_verifier(Arc::clone(&verifier));
+        let (config, shown) = match (&self.client_certificate, &self.client_key) {
+            (None, None) => (config.with_no_client_auth(), None),
+            (Some(_), None) => {
+                let rule = "is of no use without its client_key";
+                return Err(invalid("client_certificate", rule));
+            }
+            (None, Some(_)) => {
+                let rule = "is of no use without its client_certificate";
+                return Err(invalid("client_key", rule));
+            }
+            (Some(certificate), Some(key)) => {
+                let chain = chain(certificate)?;
+                let shown = chain.first().cloned();
+                let config = config
+                    .with_client_auth_cert(chain, private(key)?)
+                    .map_err(|error| {
+                        let rule = "is no key that can be used, or is not the one of client_certificate";
+                        invalid("client_key", format!("{rule}: {error}"))
+                    })?;
+                (config, shown)
+            }
+        };
+        Ok(Tls {
+            config,
+            verifier,
+            shown,
+        })
     }
 
     /// Whether a client's certificate is among them.
     pub(super) const fn are_mutual(&self) -> bool {
         self.client_certificate.is_some() || self.client_key.is_some()
     }
+}
+
+/// How connections are encrypted.
+#[derive(Clone)]
+pub(super) struct Tls {
+    pub(super) config: ClientConfig,
+    /// Who says whether a server's certificate is trusted.
+    pub(super) verifier: Arc<WebPkiServerVerifier>,
+    /// The client's own certificate.
+    pub(super) shown: Option<CertificateDer<'static>>,
 }
 
 const NO_CERTIFICATE: &str = "holds no certificate; it is PEM, and begins with -----BEGIN CERTIFICATE-----";

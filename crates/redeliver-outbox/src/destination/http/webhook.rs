@@ -84,7 +84,7 @@ impl Secret {
         }
     }
 
-    const fn version(&self) -> &'static str {
+    pub(super) const fn version(&self) -> &'static str {
         match self.0 {
             Key::Shared(_) => "v1",
             Key::Private(_) | Key::Public(_) => "v1a",

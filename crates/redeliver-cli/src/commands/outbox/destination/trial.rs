@@ -1,0 +1,151 @@
+//! A message that is there to be tried with.
+
+use std::time::Duration;
+
+use redeliver::{Class, clock, duration, entropy};
+use redeliver_outbox::{
+    Message, MessageId, NewMessage, Timestamp,
+    destination::{Delivery, Outcome, Route, Trial, fits},
+};
+use redeliver_policy::StopReason;
+use serde_json::json;
+
+use super::super::settings::Settings;
+use crate::{
+    exit::{BadInput, Exit, NotFound},
+    readable,
+};
+
+/// The destination of this name.
+pub(in super::super) fn chosen<'s>(settings: &'s Settings, name: &str) -> Result<&'s Route, NotFound> {
+    settings.routes.get(name).ok_or_else(|| {
+        let names: Vec<&str> = settings.routes.iter().map(|(name, _)| name).collect();
+        let name = readable::line(name, 80);
+        NotFound(format!(
+            "no destination is called {name:?}; the configuration has {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// What is to be sent.
+pub(in super::super) struct Test {
+    id: MessageId,
+    message: NewMessage,
+}
+
+/// What came of it.
+pub(in super::super) struct Tried {
+    pub(in super::super) id: MessageId,
+    pub(in super::super) took: Duration,
+    pub(in super::super) trial: Trial,
+}
+
+impl Test {
+    /// A message that says that it is a test.
+    pub(in super::super) fn to(name: &str) -> Self {
+        let now = Timestamp::wall();
+        // Rows are counted from 1, and no outbox has had so many.
+        let id = MessageId::new(now.as_millis(), entropy::draw().cast_signed());
+        let payload = json!({
+            "test": true,
+            "id": id.to_string(),
+            "destination": name,
+            "sent_at": now.to_string(),
+            "note": "sent by hand with redeliver to see whether messages arrive",
+        });
+        Self {
+            id,
+            message: NewMessage::to(name).payload(payload.to_string()),
+        }
+    }
+
+    pub(in super::super) fn change(mut self, change: impl FnOnce(NewMessage) -> NewMessage) -> Self {
+        self.message = change(self.message);
+        self
+    }
+
+    /// Sends it, unless a relay would not.
+    pub(in super::super) async fn send(self, route: &Route) -> Result<Tried, BadInput> {
+        self.message
+            .validate()
+            .map_err(|error| BadInput(error.to_string()))?;
+        let message = Message::of(&self.message, self.id, Timestamp::wall());
+        fits(&message, route).map_err(|(kind, reason)| {
+            BadInput(format!(
+                "a relay would not send this ({kind}): {reason}; give another with --payload"
+            ))
+        })?;
+        let began = clock::now();
+        let delivery = Delivery {
+            message: &message,
+            attempt: 1,
+            timeout: route.timeout,
+        };
+        let trial = route.destination.trial(delivery).await;
+        Ok(Tried {
+            id: self.id,
+            took: clock::now().since(began),
+            trial,
+        })
+    }
+}
+
+impl Tried {
+    /// The outcome in one word.
+    pub(super) const fn word(&self) -> &'static str {
+        match self.trial.outcome {
+            Outcome::Delivered => "delivered",
+            Outcome::Retry { .. } => "retry",
+            Outcome::Reject { .. } => "rejected",
+            Outcome::Disable { .. } => "disabled",
+            Outcome::Ambiguous { .. } => "ambiguous",
+        }
+    }
+
+    pub(super) fn reason(&self) -> Option<&str> {
+        match &self.trial.outcome {
+            Outcome::Delivered => None,
+            Outcome::Retry { reason, .. }
+            | Outcome::Reject { reason, .. }
+            | Outcome::Disable { reason }
+            | Outcome::Ambiguous { reason } => Some(reason),
+        }
+    }
+
+    /// The outcome for a person, and what a relay would do.
+    pub(in super::super) fn told(&self) -> String {
+        let reason = readable::line(self.reason().unwrap_or_default(), 400);
+        match &self.trial.outcome {
+            Outcome::Delivered => "delivered".to_owned(),
+            Outcome::Retry {
+                class: Class::Throttled { after, .. },
+                ..
+            } => {
+                let after = after.map_or(String::new(), |after| format!(" in {}", duration::display(after)));
+                format!("not delivered; it asks to come back{after}, and a relay would: {reason}")
+            }
+            Outcome::Retry { .. } => format!("not delivered; a relay would try again: {reason}"),
+            Outcome::Reject { kind, .. } => {
+                format!("refused; a relay would make it a dead letter ({kind}): {reason}")
+            }
+            Outcome::Disable { .. } => format!("refused; it says that it is gone for good: {reason}"),
+            Outcome::Ambiguous { .. } => {
+                format!("it may have arrived; a relay would try again where it may come twice: {reason}")
+            }
+        }
+    }
+
+    pub(in super::super) const fn is_delivered(&self) -> bool {
+        matches!(self.trial.outcome, Outcome::Delivered)
+    }
+
+    pub(in super::super) const fn exit(&self) -> Exit {
+        match self.trial.outcome {
+            Outcome::Delivered => Exit::Done,
+            Outcome::Retry { .. } => Exit::Failed,
+            Outcome::Reject { .. } | Outcome::Disable { .. } => Exit::GaveUp(StopReason::Permanent),
+            Outcome::Ambiguous { .. } => Exit::GaveUp(StopReason::UnknownOutcome),
+        }
+    }
+}
