@@ -42,20 +42,40 @@ impl MessageId {
     pub const fn salt(self) -> i64 {
         self.salt
     }
+
+    /// The id as it is written. Every attempt needs it, and the formatter takes its time.
+    pub(crate) fn text(self) -> IdText {
+        let (number, salt) = (self.number.cast_unsigned(), self.salt.cast_unsigned());
+        let high = number >> 12 << 16 | 0x8000 | number & 0xfff;
+        let low = 1 << 63 | salt;
+        let (high, low) = (high.to_be_bytes(), low.to_be_bytes());
+        let mut text = [b'-'; 36];
+        let mut places = (0..36).filter(|place| ![8, 13, 18, 23].contains(place));
+        for byte in high.into_iter().chain(low) {
+            for digit in [byte >> 4, byte & 0xf] {
+                if let Some(place) = places.next() {
+                    text[place] = b"0123456789abcdef"[usize::from(digit)];
+                }
+            }
+        }
+        IdText(text)
+    }
+}
+
+/// The 36 characters of an id.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdText([u8; 36]);
+
+impl IdText {
+    pub(crate) fn as_str(&self) -> &str {
+        // Digits and hyphens are text.
+        str::from_utf8(&self.0).unwrap_or_default()
+    }
 }
 
 impl fmt::Display for MessageId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (number, salt) = (self.number, self.salt);
-        write!(
-            f,
-            "{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}",
-            number >> 28,
-            number >> 12 & 0xffff,
-            number & 0xfff,
-            0x8000 | salt >> 48,
-            salt & 0xffff_ffff_ffff
-        )
+        f.write_str(self.text().as_str())
     }
 }
 

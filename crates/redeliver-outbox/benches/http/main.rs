@@ -1,7 +1,7 @@
 //! What the relay adds to an HTTP request: messages of 512 bytes from a store that costs nothing, 64 at a time, against the same requests
 //! from a bare hyper client. Both have one core, the server has the other.
 //!
-//! `cargo bench -p redeliver-outbox --bench http`; with `-- relay` the relay alone, for a profiler
+//! `cargo bench -p redeliver-outbox --bench http`; with `-- relay`, `-- pooled` or `-- connections` one of them alone, for a profiler
 
 mod bare;
 mod idle;
@@ -25,11 +25,24 @@ const ROUNDS: usize = 9;
 /// The least that the relay sends of what a bare client sends.
 const GOAL: f64 = 0.8;
 
+#[expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 fn main() -> Result<ExitCode, Box<dyn Error>> {
     let server = Server::start()?;
     let url = format!("http://{}/hook", server.address);
-    if std::env::args().any(|argument| argument == "relay") {
-        println!("{:?}", run(relayed(url))??);
+    let alone = std::env::args().nth(1).unwrap_or_default();
+    let took = match alone.as_str() {
+        "connections" => Some(run(bare::connections(
+            server.address,
+            REQUESTS,
+            CONCURRENCY,
+            BODY,
+        ))??),
+        "pooled" => Some(run(bare::pooled(url.clone(), REQUESTS, CONCURRENCY, BODY))??),
+        "relay" => Some(run(relayed(url.clone()))??),
+        _ => None,
+    };
+    if let Some(took) = took {
+        println!("{took:?}");
         return Ok(ExitCode::SUCCESS);
     }
     let mut rates: [Vec<f64>; 3] = Default::default();

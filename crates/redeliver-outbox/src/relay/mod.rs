@@ -6,6 +6,7 @@ mod engine;
 mod lane;
 mod manners;
 mod membership;
+mod numbers;
 mod shard;
 mod track;
 mod trouble;

@@ -1,6 +1,6 @@
 //! The destinations from the window's side: who is ready, who is on the way, who has taken all there is room for.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use super::manners::Allowance;
 use crate::{
@@ -84,7 +84,7 @@ impl Line {
 #[derive(Debug)]
 pub(super) struct Tracks {
     lines: Vec<Line>,
-    index: HashMap<String, usize>,
+    index: BTreeMap<String, usize>,
     tracks: BTreeMap<(u16, usize), Track>,
     in_flight: usize,
     /// Where the next turn is looked for first, so that everyone has theirs.

@@ -29,7 +29,7 @@ use std::{fmt, time::Duration};
 use futures_core::future::BoxFuture;
 use futures_util::FutureExt as _;
 use http::{
-    HeaderMap, Request, Response, StatusCode,
+    HeaderValue, Request, Response, StatusCode,
     header::{AUTHORIZATION, PROXY_AUTHORIZATION},
 };
 use hyper::body::Incoming;
@@ -102,14 +102,16 @@ impl Http {
             Err((kind, reason)) => return unanswered(Outcome::Reject { kind, reason }),
         };
         // Many a page of an error shows what it was sent.
-        let mut sent = request.headers().clone();
+        let sensitive = request.headers().values().filter(|value| value.is_sensitive());
+        let mut sent: Vec<HeaderValue> = sensitive.cloned().collect();
         let time = Time {
             began: clock::now(),
             limit: delivery.timeout,
         };
         let answer = match &self.tokens {
             None => self.exchange(request, time).await,
-            Some(tokens) => self.exchange_with(tokens, request, &mut sent, time).await,
+            // Few need it, and it would make every attempt twice as large.
+            Some(tokens) => Box::pin(self.exchange_with(tokens, request, &mut sent, time)).await,
         };
         match answer {
             Ok(answer) => {
@@ -154,7 +156,7 @@ impl Http {
         &self,
         tokens: &Tokens,
         mut request: Request<Body>,
-        sent: &mut HeaderMap,
+        sent: &mut Vec<HeaderValue>,
         time: Time,
     ) -> Result<Response<Incoming>, Outcome> {
         let mut refused = None;
@@ -168,7 +170,7 @@ impl Http {
                 }
             };
             request.headers_mut().insert(AUTHORIZATION, token.clone());
-            sent.insert(AUTHORIZATION, token.clone());
+            sent.push(token.clone());
             let answer = self.exchange(request.clone(), time).await?;
             if answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
                 return Ok(answer);

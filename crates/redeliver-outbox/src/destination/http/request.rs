@@ -119,10 +119,10 @@ impl Shape {
         if self.secrets.is_empty() {
             return;
         }
-        let (id, seconds) = (id.to_string(), now.as_secs());
-        let signatures = webhook::sign(&self.secrets, &id, seconds, body);
+        let (id, seconds) = (id.text(), now.as_secs());
+        let signatures = webhook::sign(&self.secrets, id.as_str(), seconds, body);
         // Ids and base64 are what every header may hold.
-        for (name, text) in [(WEBHOOK_ID, &id), (WEBHOOK_SIGNATURE, &signatures)] {
+        for (name, text) in [(WEBHOOK_ID, id.as_str()), (WEBHOOK_SIGNATURE, &signatures)] {
             if let Ok(value) = HeaderValue::try_from(text) {
                 headers.insert(name, value);
             }
@@ -160,7 +160,7 @@ impl Shape {
         for (name, value) in &self.fixed {
             headers.insert(name, value.clone());
         }
-        let id = HeaderValue::try_from(message.id.to_string()).map_err(|error| error.to_string())?;
+        let id = HeaderValue::from_str(message.id.text().as_str()).map_err(|error| error.to_string())?;
         headers.insert(IDEMPOTENCY_KEY, id);
         headers.insert(ATTEMPT, delivery.attempt.into());
         Ok(headers)

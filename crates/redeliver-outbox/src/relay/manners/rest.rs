@@ -88,8 +88,10 @@ mod tests {
 
     #[test]
     fn it_can_change_its_mind() {
-        let mut rest = Rest::default();
-        rest.for_one_until = Moment::from_millis(60_000);
+        let mut rest = Rest {
+            for_one_until: Moment::from_millis(60_000),
+            ..Rest::default()
+        };
         rest.asked(SECOND, Moment::from_millis(1_000));
         assert_eq!(rest.until(), Moment::ZERO);
         rest.means_all();

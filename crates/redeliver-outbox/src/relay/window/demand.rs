@@ -1,8 +1,6 @@
 //! What a window has room for.
 
-use std::collections::HashSet;
-
-use super::{Asked, LaneKey, Window, Wish};
+use super::{Asked, LaneKey, Window, Wish, numbers};
 use crate::{
     plants::{Plant, planted},
     store::{Demand, LaneDemand},
@@ -23,7 +21,7 @@ impl Window {
         lanes.extend(self.tracks.demands(LANES_A_READ));
         self.asked = Some(Asked {
             epochs: self.leases().map(|lease| (lease.shard, lease.epoch)).collect(),
-            settled: HashSet::new(),
+            settled: numbers::Set::default(),
         });
         Some(Demand {
             fresh,

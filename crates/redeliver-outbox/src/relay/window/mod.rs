@@ -5,13 +5,14 @@ mod demand;
 mod settled;
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet, VecDeque},
+    collections::{BTreeMap, HashMap, VecDeque},
     sync::Arc,
 };
 
 use super::{
     lane::{Lane, Wish},
     manners::Allowance,
+    numbers::{self, ByNumber},
     shard::{Shard, Source},
     track::Tracks,
 };
@@ -85,7 +86,7 @@ pub(super) struct Turn {
 pub(super) struct Window {
     limits: Limits,
     shards: BTreeMap<u16, Shard>,
-    held: HashMap<i64, Held>,
+    held: ByNumber<Held>,
     held_due: usize,
     weight: usize,
     /// What a message weighs, as of late.
@@ -104,7 +105,7 @@ struct Asked {
     /// A shard that was given back and taken again since is read from its beginning; what this read says of it comes from the middle.
     epochs: HashMap<u16, i64>,
     /// What was settled since: the read may have seen it as it was before.
-    settled: HashSet<MessageId>,
+    settled: numbers::Set<MessageId>,
 }
 
 impl Window {
@@ -115,7 +116,7 @@ impl Window {
         Self {
             limits,
             shards: BTreeMap::new(),
-            held: HashMap::new(),
+            held: ByNumber::default(),
             held_due: 0,
             weight: 0,
             usual_weight: None,
