@@ -4,9 +4,12 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use redeliver::clock;
-use redeliver_outbox::store::{
-    Beat, Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement, SqliteStore, Store,
-    StoreError, StoreErrorKind, WorkerId,
+use redeliver_outbox::{
+    Held, NewHold,
+    store::{
+        Beat, Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement, SqliteStore,
+        Store, StoreError, StoreErrorKind, WorkerId,
+    },
 };
 
 use super::{
@@ -189,6 +192,10 @@ impl Store for Troubled {
         at_most: usize,
     ) -> BoxFuture<'a, Result<usize>> {
         Box::pin(self.call("unpark", self.inner().unpark(shards, destination, at_most)))
+    }
+
+    fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
+        Box::pin(self.call("hold", self.inner().hold(worker, hold)))
     }
 
     fn reader(&self) -> Box<dyn Reader> {

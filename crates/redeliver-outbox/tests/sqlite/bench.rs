@@ -102,6 +102,7 @@ impl Bench {
             worker: worker.clone(),
             lease: LEASE,
             in_flight: 0,
+            destinations: redeliver_outbox::live::Live::new(),
         };
         self.store.beat(&beat).await.unwrap()
     }

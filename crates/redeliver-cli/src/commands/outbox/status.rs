@@ -219,7 +219,7 @@ fn workers(report: &StatusReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use redeliver_outbox::{Timestamp, desk::WorkerRecord};
+    use redeliver_outbox::{Timestamp, desk::WorkerRecord, live::Live};
 
     use super::*;
 
@@ -227,6 +227,7 @@ mod tests {
         let billing = Figures {
             due_now: 3,
             waiting: 12,
+            put_away: 0,
             parked: 2,
             sent: 988,
             dead: 4,
@@ -249,7 +250,9 @@ mod tests {
                 alive: true,
                 shards: 60,
                 in_flight: 2,
+                destinations: Live::new(),
             }],
+            holds: Vec::new(),
             shards: 64,
             shards_without_owner: 4,
         }
