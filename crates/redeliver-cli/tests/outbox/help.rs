@@ -20,6 +20,11 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "dead discard",
         "dead export",
         "dead import",
+        "destination list",
+        "destination show",
+        "destination pause",
+        "destination resume",
+        "destination enable",
     ] {
         let mut words: Vec<&str> = command.split(' ').collect();
         words.push("--help");
@@ -28,7 +33,9 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         assert!(ran.out.contains("Exit codes:"), "{command}");
         insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), ran.out);
     }
-    insta::assert_snapshot!("help_dead", folder.run(&["dead", "--help"]).done().out);
+    for group in ["dead", "destination"] {
+        insta::assert_snapshot!(format!("help_{group}"), folder.run(&[group, "--help"]).done().out);
+    }
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod bench;
 mod configuration;
 mod dead;
+mod destination;
 mod errors;
 mod help;
 mod look;

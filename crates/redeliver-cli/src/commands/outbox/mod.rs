@@ -4,6 +4,7 @@ mod act_flags;
 mod audit;
 mod database;
 mod dead;
+mod destination;
 mod doctor;
 mod filter_flags;
 mod form;
@@ -31,6 +32,7 @@ pub(crate) enum OutboxCommand {
     Show(show::ShowArgs),
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
+    Destination(destination::DestinationArgs),
     Migrate(migrate::MigrateArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
@@ -71,6 +73,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
                 .map_err(|error| outbox.named(error))
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
+        OutboxCommand::Destination(args) => destination::run(args).await,
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {

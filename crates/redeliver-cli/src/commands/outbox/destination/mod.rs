@@ -1,0 +1,65 @@
+//! `redeliver destination`: how each destination is, and holding one.
+
+mod enable;
+mod form;
+mod list;
+mod overview;
+mod pause;
+mod resume;
+mod show;
+mod words;
+
+use clap::{Args, Subcommand};
+
+pub(super) use self::{
+    form::{HoldForm, LiveForm},
+    overview::trouble,
+    words::trouble_of,
+};
+use super::database::DatabaseFlags;
+use crate::exit::Exit;
+
+/// Destinations: how each one is just now, what waits for it, and holding one back until it is ready
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  redeliver destination list\n  redeliver destination show billing\n  \
+    redeliver destination pause billing --why 'the receiver is being moved'\n  redeliver destination resume billing\n  \
+    redeliver destination enable billing --why 'it is at its new address'"
+)]
+pub(crate) struct DestinationArgs {
+    #[command(subcommand)]
+    command: DestinationCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum DestinationCommand {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Pause(pause::PauseArgs),
+    Resume(resume::ResumeArgs),
+    Enable(enable::EnableArgs),
+}
+
+impl DestinationCommand {
+    const fn database(&self) -> &DatabaseFlags {
+        match self {
+            Self::List(args) => &args.database,
+            Self::Show(args) => &args.database,
+            Self::Pause(args) => &args.database,
+            Self::Resume(args) => &args.database,
+            Self::Enable(args) => &args.database,
+        }
+    }
+}
+
+pub(super) async fn run(args: DestinationArgs) -> anyhow::Result<Exit> {
+    let outbox = args.command.database().open().await?;
+    let done = match &args.command {
+        DestinationCommand::List(args) => list::run(args, &outbox).await,
+        DestinationCommand::Show(args) => show::run(args, &outbox).await,
+        DestinationCommand::Pause(args) => pause::run(args, &outbox).await,
+        DestinationCommand::Resume(args) => resume::run(args, &outbox).await,
+        DestinationCommand::Enable(args) => enable::run(args, &outbox).await,
+    };
+    done.map_err(|error| outbox.named(error))
+}
