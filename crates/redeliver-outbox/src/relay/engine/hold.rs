@@ -7,6 +7,7 @@ use redeliver::Moment;
 use super::{Engine, Event};
 use crate::{
     Held, Hold, NewHold,
+    plants::{Plant, planted},
     relay::{manners::Alarm, trouble::Trouble},
     store::Result,
 };
@@ -26,6 +27,9 @@ impl Holding {
     /// Whether a beat that was issued then cannot know of our hold.
     fn knows_better(&self, route: usize, issued: Moment) -> bool {
         let written = self.written.get(&route);
+        if planted(Plant::OldBeatEndsHold) {
+            return false;
+        }
         self.unwritten.contains_key(&route) || written.is_some_and(|&written| issued <= written)
     }
 
@@ -129,6 +133,9 @@ impl Engine {
     }
 
     fn end_hold(&mut self, route: usize, now: Moment) {
+        if planted(Plant::HoldNeverEnds) {
+            return;
+        }
         if self.conducts[route].resume(now) {
             self.unpark_soon(route, now);
             let destination = self.window.name(route);

@@ -183,9 +183,9 @@ impl Engine {
 
 /// Whether an outcome is about the destination alone: it takes nothing any more, or the message was there to find out whether it is well
 /// again, and it is not.
-pub(super) const fn is_of_the_destination(outcome: &Outcome, probe: bool) -> bool {
+pub(super) fn is_of_the_destination(outcome: &Outcome, probe: bool) -> bool {
     match outcome {
-        Outcome::Disable { .. } => true,
+        Outcome::Disable { .. } => !planted(Plant::GoneIsRetried),
         Outcome::Retry { .. } | Outcome::Ambiguous { .. } => probe,
         Outcome::Delivered | Outcome::Reject { .. } => false,
     }

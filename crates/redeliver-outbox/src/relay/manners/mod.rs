@@ -20,6 +20,7 @@ use crate::{
     Hold, HoldCause,
     destination::{Manners, Outcome},
     limits,
+    plants::{Plant, planted},
 };
 
 /// What a destination is allowed just now.
@@ -131,7 +132,7 @@ impl Conduct {
     }
 
     pub(super) fn allowance(&self, now: Moment) -> Allowance {
-        if self.is_held() {
+        if self.is_held() && !planted(Plant::HoldNotMinded) {
             return Allowance {
                 parked: true,
                 ..Allowance::default()
