@@ -6,7 +6,8 @@ use futures_core::future::BoxFuture;
 
 pub use crate::enqueue::Enqueued;
 use crate::{
-    DeadReason, MessageId, NewMessage, Payload, Timestamp,
+    DeadReason, Held, Hold, MessageId, NewMessage, Payload, Timestamp,
+    live::{self, Live},
     state::Status,
     store::{LaneId, Result},
 };
@@ -84,8 +85,10 @@ pub struct Record {
     pub redrives: u32,
     /// When it was inserted.
     pub created_at: Timestamp,
-    /// When it is due.
+    /// When it is due; none if it was never scheduled, or is put away.
     pub next_attempt_at: Option<Timestamp>,
+    /// Whether it was due and was put away, because its destination takes nothing now.
+    pub put_away: bool,
     /// When it was last attempted.
     pub last_attempt_at: Option<Timestamp>,
     /// What the last failed attempt met.
@@ -166,9 +169,9 @@ pub struct AuditRecord {
     pub at: Timestamp,
     /// Who.
     pub who: String,
-    /// What: `edit`, `redrive`, `discard`, `import`.
+    /// What: `edit`, `redrive`, `discard`, `import`; to a destination: `pause`, `disable`, `resume`.
     pub action: String,
-    /// To which message; none for an act on the whole outbox.
+    /// To which message; none for an act on a destination, which the detail names.
     pub message: Option<MessageId>,
     /// Why.
     pub why: String,
@@ -190,7 +193,7 @@ pub struct Edit {
 }
 
 /// The figures of the whole outbox.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatusReport {
     /// The database's clock.
     pub now: Timestamp,
@@ -204,6 +207,8 @@ pub struct StatusReport {
     pub in_flight: u64,
     /// The workers.
     pub workers: Vec<WorkerRecord>,
+    /// The destinations that are held, by name.
+    pub holds: Vec<Hold>,
     /// How many shards there are.
     pub shards: u32,
     /// How many of them have no live owner.
@@ -217,6 +222,8 @@ pub struct Figures {
     pub due_now: u64,
     /// Waiting for their time.
     pub waiting: u64,
+    /// Put away until their destination takes something again.
+    pub put_away: u64,
     /// In parked lanes.
     pub parked: u64,
     /// Sent, as far back as the history goes.
@@ -227,8 +234,17 @@ pub struct Figures {
     pub oldest_lag: Option<Duration>,
 }
 
+impl StatusReport {
+    /// How the workers that are alive find the destinations, as one.
+    #[must_use]
+    pub fn live(&self) -> Live {
+        let alive = self.workers.iter().filter(|worker| worker.alive);
+        live::sum(alive.map(|worker| &worker.destinations))
+    }
+}
+
 /// A worker.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct WorkerRecord {
     /// Its id.
     pub id: String,
@@ -242,6 +258,8 @@ pub struct WorkerRecord {
     pub shards: u32,
     /// What it was sending at its last beat.
     pub in_flight: u32,
+    /// How it found its destinations at its last beat.
+    pub destinations: Live,
 }
 
 /// What to forget, each if it is older than so long; none keeps it for ever.
@@ -374,6 +392,19 @@ pub trait Desk: Schema {
 
     /// The newest acts of operators.
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>>;
+
+    /// Holds a destination until it is resumed: nothing more is sent there from the relays' next beats on, and nothing is lost. One that
+    /// is held already stays as it is, and that is said. The name need not be one that any message has.
+    fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>>;
+
+    /// Lets a destination go on that was paused or disabled, and returns the hold that has ended; none if there was none.
+    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>>;
+
+    /// The destinations that are held, by name.
+    fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>>;
+
+    /// The workers, and how each of them found its destinations at its last beat.
+    fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>>;
 
     /// The lanes that stand still.
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>>;

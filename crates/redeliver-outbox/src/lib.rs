@@ -7,8 +7,10 @@ pub mod conformance;
 pub mod desk;
 pub mod destination;
 pub mod enqueue;
+mod hold;
 pub mod inbox;
 pub mod limits;
+pub mod live;
 mod message;
 #[doc(hidden)]
 pub mod plants;
@@ -19,6 +21,7 @@ pub mod store;
 mod timestamp;
 
 pub use enqueue::{EnqueueError, Enqueued, InvalidMessage, NewMessage, Outbox};
+pub use hold::{Held, Hold, HoldCause, HoldKind, NewHold, NoHold};
 pub use inbox::{Inbox, Seen};
 pub use message::{Message, MessageId, NoMessageId, Payload};
 pub use reason::{DeadReason, NoReason};

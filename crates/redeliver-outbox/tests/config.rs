@@ -12,7 +12,7 @@ use redeliver::{BudgetRule, Policy};
 use redeliver_outbox::{
     config::{Config, ConfigError, Place, RelaySettings},
     desk::Retention,
-    destination::{Expects, LanePolicy, Manners},
+    destination::{Expects, LanePolicy, Manners, SurgeRule},
     store::Names,
 };
 
@@ -159,10 +159,11 @@ fn everything_that_is_set_is_set() {
         expects = "json"
         concurrency = 9
         policy = "interactive"
-        manners = { floor = 9, rate = 0.25, retry_share = 2, retry_floor = 7, breaker = { failures = 0.5, of_at_least = 40, open_for = "1s" }, ramp = "0s", longest_rest = "2m" }
+        manners = { floor = 9, rate = 0.25, retry_share = 2, retry_floor = 7, breaker = { failures = 0.5, of_at_least = 40, open_for = "1s" }, ramp = "0s", longest_rest = "2m", surge = { of = 20, share = 0.5 } }
         [destinations.c]
         type = "log"
         manners.breaker = "off"
+        manners.surge = "off"
         manners.rate = 1_000
         "#,
     )
@@ -203,13 +204,17 @@ fn everything_that_is_set_is_set() {
     let manners = Manners::default()
         .floor(9)
         .rate(0.25)
-        .budget(BudgetRule::ratio(2.0).floor_per_second(7))
+        .budget(BudgetRule::ratio(2.0).burst(1_000).floor_per_second(7))
         .ramp(Duration::ZERO)
-        .longest_rest(seconds(120));
+        .longest_rest(seconds(120))
+        .surge(Some(SurgeRule { of: 20, share: 0.5 }));
     let breaker = manners.breaker.failure_rate(0.5).minimum_calls(40);
     assert_eq!(second.manners, manners.breaker(breaker.open_for(seconds(1))));
     let third = config.destinations.get("c").unwrap().manners;
-    assert_eq!(third, Manners::default().without_breaker().rate(1_000.0));
+    assert_eq!(
+        third,
+        Manners::default().without_breaker().rate(1_000.0).surge(None)
+    );
     assert!(!format!("{config:?}").contains(SECRET));
 }
 
@@ -331,6 +336,8 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
             format!("{BILLING}manners.breaker = {{ open_for = \"0s\" }}"),
         ),
         ("a rest", format!("{BILLING}manners.longest_rest = \"8d\"")),
+        ("a surge", format!("{BILLING}manners.surge = \"never\"")),
+        ("a surge of one", format!("{BILLING}manners.surge = {{ of = 1 }}")),
         ("a prefix", "prefix = \"Drop Table\"".to_owned()),
         ("a table that is none", "relay = 5".to_owned()),
         (

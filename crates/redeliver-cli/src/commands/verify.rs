@@ -136,6 +136,7 @@ fn tell(swept: &Swept, took: Duration, plant: Option<Plant>) {
         ("dead letters left", counts.dead),
         ("redriven", counts.redriven),
         ("discarded", counts.discarded),
+        ("destinations paused", counts.holds),
         ("crashes", counts.crashes),
         ("pauses", counts.pauses),
         ("stops", counts.stops),

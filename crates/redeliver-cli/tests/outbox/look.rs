@@ -1,7 +1,7 @@
 use crate::bench::Folder;
 
 /// A snapshot without what is another in every run.
-fn snapshot(name: &str, text: &str) {
+pub(crate) fn snapshot(name: &str, text: &str) {
     let filters = vec![
         (
             r"[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}",

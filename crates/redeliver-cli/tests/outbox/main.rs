@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod configuration;
 mod dead;
+mod destination;
 mod errors;
 mod help;
 mod listen;

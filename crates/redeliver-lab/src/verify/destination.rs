@@ -187,6 +187,14 @@ fn answer(state: &mut State, temper: Temper, now: u64, calm: bool) -> (bool, Opt
             }),
         );
     }
+    if temper.gone.is_some_and(|(from, to)| now >= from && now < to) {
+        return (
+            false,
+            Some(Outcome::Disable {
+                reason: reason("410 Gone"),
+            }),
+        );
+    }
     if chance.happens(temper.fails) {
         return (
             false,
@@ -242,7 +250,8 @@ pub(super) const fn kind(outcome: &Outcome) -> Kind {
             class: Class::Throttled { after: Some(_) },
             ..
         } => Kind::Throttled,
-        Outcome::Retry { .. } | Outcome::Disable { .. } => Kind::Retry,
+        Outcome::Retry { .. } => Kind::Retry,
+        Outcome::Disable { .. } => Kind::Gone,
         Outcome::Reject { .. } => Kind::Reject,
         Outcome::Ambiguous { .. } => Kind::Ambiguous,
     }

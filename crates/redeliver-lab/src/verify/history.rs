@@ -26,6 +26,7 @@ pub(super) enum Kind {
     Throttled,
     Reject,
     Ambiguous,
+    Gone,
     Dead,
     Postponed,
     Counted,
@@ -121,6 +122,12 @@ pub(super) enum Event {
     },
     Edited {
         number: i64,
+    },
+    Held {
+        destination: String,
+    },
+    LetGo {
+        destination: String,
     },
     Calm,
 }
@@ -312,6 +319,8 @@ impl fmt::Display for Event {
             Self::Redriven { number } => write!(f, "an operator redrives message {number}"),
             Self::Discarded { number } => write!(f, "an operator discards message {number}"),
             Self::Edited { number } => write!(f, "an operator edits message {number}"),
+            Self::Held { destination } => write!(f, "an operator pauses {destination}"),
+            Self::LetGo { destination } => write!(f, "an operator lets {destination} go on"),
             Self::Calm => f.write_str("the storm is over: no more faults"),
         }
     }

@@ -49,8 +49,65 @@ pub(super) async fn work(world: Arc<World>) {
     }
 }
 
-/// After the storm: lanes that stand still are set going, one way or the other.
+/// Pauses destinations and lets them go on, those among them that said that they are gone.
+pub(super) async fn hold(world: Arc<World>) {
+    let scenario = &world.scenario;
+    let some_gone = scenario
+        .destinations
+        .iter()
+        .any(|plan| plan.temper.gone.is_some());
+    if !scenario.faults.holds && !some_gone {
+        return;
+    }
+    let mut chance = Chance::new(scenario.seed, "holder");
+    loop {
+        clock::sleep(chance.millis(500, 15_000)).await;
+        if world.is_calm() {
+            return;
+        }
+        let Some(plan) = chance.pick(&scenario.destinations) else {
+            return;
+        };
+        if scenario.faults.holds && chance.happens(0.4) {
+            pause(&world, &plan.name).await;
+        } else {
+            let_go(&world, &plan.name).await;
+        }
+    }
+}
+
+async fn pause(world: &World, destination: &str) {
+    match world.store.pause(destination, &holder()).await {
+        Ok(held) if held.new => world.tell(Event::Held {
+            destination: destination.to_owned(),
+        }),
+        Ok(_) => {}
+        Err(error) => world.object("acts", None, format!("a pause failed by itself: {error}")),
+    }
+}
+
+async fn let_go(world: &World, destination: &str) {
+    match world.store.resume(destination, &holder()).await {
+        Ok(Some(_)) => world.tell(Event::LetGo {
+            destination: destination.to_owned(),
+        }),
+        Ok(None) => {}
+        Err(error) => world.object("acts", None, format!("a resume failed by itself: {error}")),
+    }
+}
+
+fn holder() -> Act {
+    Act {
+        who: "operator".to_owned(),
+        why: "to see what happens".to_owned(),
+    }
+}
+
+/// After the storm: destinations and lanes that stand still are set going, one way or the other.
 pub(super) async fn tidy(world: &World) {
+    for plan in &world.scenario.destinations {
+        let_go(world, &plan.name).await;
+    }
     let heads = world.look(|connection| {
         let sql = "SELECT dead.number, dead.redrives FROM redeliver_lanes AS lane
                    JOIN redeliver_dead AS dead ON dead.number = lane.head

@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use redeliver_outbox::MessageId;
 
-use super::history::{Kind, LeaseSeen, ProcessId};
+use super::{
+    checks::holds::Known,
+    history::{Kind, LeaseSeen, ProcessId},
+};
 
 /// One attempt to deliver a message.
 #[derive(Clone, Debug)]
@@ -60,6 +63,8 @@ pub(super) struct Life {
     pub(super) busy: BTreeMap<i64, LeaseSeen>,
     /// How many attempts are under way, by destination.
     pub(super) flying: BTreeMap<String, usize>,
+    /// What it knows of destinations that are held.
+    pub(super) holds: Known,
 }
 
 /// When a shard was claimed, in each epoch.

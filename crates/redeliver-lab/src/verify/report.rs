@@ -73,6 +73,8 @@ pub struct Counts {
     pub redriven: u64,
     /// Dead letters given up.
     pub discarded: u64,
+    /// Destinations that operators paused.
+    pub holds: u64,
     /// Duplicates by their cause.
     pub duplicates: BTreeMap<Cause, u64>,
 }
@@ -98,6 +100,7 @@ impl Counts {
             (&mut self.fenced, other.fenced),
             (&mut self.redriven, other.redriven),
             (&mut self.discarded, other.discarded),
+            (&mut self.holds, other.holds),
         ] {
             *mine += theirs;
         }

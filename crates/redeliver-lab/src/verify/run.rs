@@ -101,6 +101,7 @@ async fn storm_and_calm(world: &Arc<World>) {
     let mut others = JoinSet::new();
     others.spawn(chaos::rage(Arc::clone(world), Arc::clone(&slots)));
     others.spawn(operator::work(Arc::clone(world)));
+    others.spawn(operator::hold(Arc::clone(world)));
     clock::sleep(world.scenario.storm).await;
     while producers.join_next().await.is_some() {}
     world.calm_down();
@@ -152,6 +153,7 @@ fn outcome(world: &World, causes: &[Cause]) -> Outcome {
             Event::Wrote { stale: true, .. } => &mut counts.fenced,
             Event::Redriven { .. } => &mut counts.redriven,
             Event::Discarded { .. } => &mut counts.discarded,
+            Event::Held { .. } => &mut counts.holds,
             _ => continue,
         };
         *counter += 1;

@@ -63,6 +63,8 @@ pub(super) struct Temper {
     pub(super) latency_ms: u64,
     /// Refuses everything in this part of the storm, in milliseconds from the beginning.
     pub(super) dead: Option<(u64, u64)>,
+    /// Says in this part of the storm that it is gone for good.
+    pub(super) gone: Option<(u64, u64)>,
 }
 
 /// Which faults there are, and how likely. Zero switches one off.
@@ -82,6 +84,8 @@ pub(super) struct Faults {
     pub(super) lost_hints: f64,
     pub(super) poison: f64,
     pub(super) operator: bool,
+    /// Destinations are paused and resumed.
+    pub(super) holds: bool,
 }
 
 /// The largest sum of all steps of the database's clock, one way or the other.
@@ -96,7 +100,7 @@ impl Scenario {
         let destinations = (0..chance.count(1, 4))
             .map(|at| DestinationPlan::draw(at, &mut chance))
             .collect();
-        Self {
+        let mut scenario = Self {
             seed,
             shards: u16::try_from(chance.between(1, 8)).unwrap_or(1),
             processes,
@@ -107,6 +111,17 @@ impl Scenario {
             relay: RelayLimits::draw(&mut chance),
             destinations,
             faults: Faults::draw(&mut chance),
+        };
+        scenario.draw_holds(&mut Chance::new(seed, "holds"));
+        scenario
+    }
+
+    fn draw_holds(&mut self, chance: &mut Chance) {
+        self.faults.holds = chance.happens(0.4);
+        for plan in &mut self.destinations {
+            let begin = chance.between(0, 60_000);
+            let end = begin + chance.between(2_000, 40_000);
+            plan.temper.gone = chance.happens(0.15).then_some((begin, end));
         }
     }
 
@@ -176,6 +191,7 @@ impl Temper {
             silent: chance.sometimes(0.25, 0.02, 0.2),
             latency_ms: *chance.pick(&[2, 10, 50, 400, 3_000, 9_000]).unwrap_or(&2),
             dead: chance.happens(0.25).then_some((begin, end)),
+            gone: None,
         }
     }
 }
@@ -205,6 +221,7 @@ impl Faults {
             lost_hints: chance.sometimes(0.6, 0.2, 1.0),
             poison: chance.sometimes(0.2, 0.005, 0.02),
             operator: chance.happens(0.6),
+            holds: false,
         }
     }
 }

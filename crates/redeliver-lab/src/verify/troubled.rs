@@ -4,13 +4,16 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use redeliver::clock;
-use redeliver_outbox::store::{
-    Beat, Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement, SqliteStore, Store,
-    StoreError, StoreErrorKind, WorkerId,
+use redeliver_outbox::{
+    Held, NewHold,
+    store::{
+        Beat, Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement, SqliteStore,
+        Store, StoreError, StoreErrorKind, WorkerId,
+    },
 };
 
 use super::{
-    checks::{leases, reads, writes},
+    checks::{holds, leases, reads, writes},
     history::Event,
     process::Control,
     world::World,
@@ -143,11 +146,17 @@ impl fmt::Debug for Troubled {
 
 impl Store for Troubled {
     fn beat<'a>(&'a self, beat: &'a Beat) -> BoxFuture<'a, Result<Membership>> {
-        Box::pin(self.call("beat", async move {
-            let membership = self.inner().beat(beat).await?;
-            leases::check_membership(&self.world, &beat.worker, &membership);
+        Box::pin(async move {
+            let process = self.control.process;
+            let beating = async move {
+                let membership = self.inner().beat(beat).await?;
+                leases::check_membership(&self.world, &beat.worker, &membership);
+                Ok((membership, holds::looked(&self.world, process)))
+            };
+            let (membership, look) = self.call("beat", beating).await?;
+            holds::heard(&self.world, process, look, &membership);
             Ok(membership)
-        }))
+        })
     }
 
     fn claim<'a>(
@@ -189,6 +198,14 @@ impl Store for Troubled {
         at_most: usize,
     ) -> BoxFuture<'a, Result<usize>> {
         Box::pin(self.call("unpark", self.inner().unpark(shards, destination, at_most)))
+    }
+
+    fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
+        Box::pin(self.call("hold", async move {
+            let held = self.inner().hold(worker, hold).await?;
+            holds::written(&self.world, self.control.process, &hold.destination);
+            Ok(held)
+        }))
     }
 
     fn reader(&self) -> Box<dyn Reader> {

@@ -9,9 +9,9 @@ use redeliver_outbox::{
 };
 
 use super::{
-    checks::sends,
+    checks::{holds, sends},
     destination::kind,
-    history::{Event, ProcessId},
+    history::{Event, Kind, ProcessId},
     record::Attempt,
     world::World,
 };
@@ -81,6 +81,9 @@ impl Witness for Eyes {
                 ..
             } => {
                 let (number, outcome) = (message.number(), kind(outcome));
+                if outcome == Kind::Gone {
+                    holds::gone(world, process, &message.destination);
+                }
                 world.tell(Event::Ended {
                     process,
                     number,
@@ -89,6 +92,9 @@ impl Witness for Eyes {
                 });
                 let now = world.now();
                 let mut state = world.state();
+                if outcome == Kind::Gone {
+                    state.records.life(process).busy.remove(&number);
+                }
                 if let Some(flying) = state.records.life(process).flying.get_mut(&message.destination) {
                     *flying = flying.saturating_sub(1);
                 }
@@ -98,6 +104,8 @@ impl Witness for Eyes {
                     });
                     if let Some(ended) = ended {
                         ended.heard = Some((outcome, now));
+                        // It is as it was before: there is nothing to write.
+                        ended.written |= outcome == Kind::Gone;
                     }
                 }
             }

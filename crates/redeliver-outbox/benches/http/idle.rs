@@ -1,14 +1,11 @@
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
 };
 
 use futures_core::future::BoxFuture;
 use redeliver_outbox::{
-    Message, MessageId, Timestamp,
+    Held, Hold, Message, MessageId, NewHold, Timestamp,
     store::{
         Beat, Claimed, Demand, Found, Lease, Left, Membership, Reader, Result, Settled, Settlement, Store,
         WorkerId,
@@ -51,6 +48,7 @@ impl Store for Idle {
                 owned: owned.then_some(LEASE).into_iter().collect(),
                 claimable: usize::from(!owned),
                 next_expiry: None,
+                holds: Vec::new(),
             })
         })
     }
@@ -86,6 +84,20 @@ impl Store for Idle {
 
     fn unpark<'a>(&'a self, _: &'a [u16], _: &'a str, _: usize) -> BoxFuture<'a, Result<usize>> {
         Box::pin(async { Ok(0) })
+    }
+
+    fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
+        Box::pin(async {
+            let hold = Hold {
+                destination: hold.destination.clone(),
+                kind: hold.cause.kind(),
+                cause: hold.cause,
+                detail: hold.detail.clone(),
+                who: worker.to_string(),
+                since: Timestamp::wall(),
+            };
+            Ok(Held { hold, new: true })
+        })
     }
 
     fn settle<'a>(
@@ -147,7 +159,7 @@ fn message(number: usize, body: &str) -> Message {
         traceparent: None,
         not_before: None,
         expires_at: None,
-        created_at: Timestamp::wall().plus(Duration::ZERO),
+        created_at: Timestamp::wall(),
         attempts: 0,
         redrives: 0,
         next_attempt_at: None,

@@ -6,7 +6,7 @@ use super::{
     error::ConfigError,
     section::{Field, Section},
 };
-use crate::destination::{Manners, Route};
+use crate::destination::{Manners, Route, SurgeRule};
 
 const FIELDS: &[&str] = &[
     "floor",
@@ -16,6 +16,7 @@ const FIELDS: &[&str] = &[
     "breaker",
     "ramp",
     "longest_rest",
+    "surge",
 ];
 
 /// From one in a quarter of an hour to what holds nothing back.
@@ -36,6 +37,7 @@ pub(super) fn read(section: &Section<'_, '_>, route: &Route) -> Result<Manners, 
             "retry_floor" => manners.budget.floor_per_second = small(field.count(RETRIES)?),
             "breaker" => manners = breaker(&field, manners)?,
             "ramp" => manners.ramp = field.duration(Duration::ZERO..=LONGEST)?,
+            "surge" => manners.surge = surge(&field)?,
             _ => manners.longest_rest = field.duration(Duration::ZERO..=LONGEST)?,
         }
     }
@@ -62,6 +64,25 @@ fn breaker(field: &Field<'_, '_>, mut manners: Manners) -> Result<Manners, Confi
         }
     }
     Ok(manners)
+}
+
+/// `"off"`, or a table that changes what it names.
+fn surge(field: &Field<'_, '_>) -> Result<Option<SurgeRule>, ConfigError> {
+    match field.value.as_str() {
+        Some("off") => return Ok(None),
+        Some(_) => return Err(field.instead("\"off\", or a table such as { of = 50, share = 0.8 }")),
+        None => {}
+    }
+    let section = field.section()?;
+    section.only(&["of", "share"])?;
+    let mut rule = SurgeRule::DEFAULT;
+    for (name, field) in section.fields() {
+        match name {
+            "of" => rule.of = field.count(2..=10_000)?,
+            _ => rule.share = field.number(0.01..=1.0)?,
+        }
+    }
+    Ok(Some(rule))
 }
 
 /// Their ranges end long before the numbers do.

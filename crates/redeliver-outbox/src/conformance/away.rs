@@ -2,11 +2,12 @@
 
 use super::{
     Factory,
-    failure::{Outcome, none, same},
-    subject::{Subject, ids},
+    failure::{Outcome, check, none, same},
+    subject::{HOUR, Subject, ids, retry},
 };
 use crate::{
     MessageId, NewMessage, Timestamp,
+    state::Status,
     store::{Until, Verdict},
 };
 
@@ -55,5 +56,52 @@ pub(super) async fn s170_what_is_put_away_comes_back_in_its_order(factory: &dyn 
         "the other destination's"
     );
     same!(worker.read().await?.due.len(), 7, "due in the end");
+    Ok(())
+}
+
+pub(super) async fn s171_what_is_put_away_shows_no_time(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let both = some(&subject, "billing", 2).await?;
+    let worker = subject.worker("w").await?;
+    subject.settle_one(&worker, both[1], retry(1, HOUR)).await?;
+    for &id in &both {
+        subject.settle_one(&worker, id, AWAY).await?;
+    }
+    for (&id, status) in both.iter().zip([Status::Pending, Status::Failed]) {
+        let record = subject.record(id).await?;
+        same!(
+            (
+                record.status,
+                record.next_attempt_at,
+                record.put_away,
+                record.locked_by
+            ),
+            (status, None, true, None),
+            "status, next attempt, whether it is put away, and by whom it is sent"
+        );
+    }
+    let query = "SELECT COUNT(*) FROM redeliver_messages WHERE put_away AND next_attempt_at IS NULL";
+    let seen = subject.harness.rows(query).await?;
+    same!(
+        seen,
+        [[Some("2".to_owned())]],
+        "those that the view says are put away"
+    );
+    let figures = subject.desk.status().await?.total;
+    same!(
+        (figures.put_away, figures.waiting, figures.due_now),
+        (2, 0, 0),
+        "put away, waiting and due"
+    );
+    subject.store.unpark(&[0], "billing", 2).await?;
+    for &id in &both {
+        let record = subject.record(id).await?;
+        same!(
+            (record.status, record.put_away),
+            (Status::Processing, false),
+            "the status of one that was brought back"
+        );
+        check!(record.next_attempt_at.is_some(), "its time is told");
+    }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, claim, edit, failure::Outcome, fault, guard, history, lane, lease, migrate,
+    Factory, Failure, away, claim, edit, failure::Outcome, fault, guard, history, hold, lane, lease, migrate,
     model, order, page, payload, query, read, redrive, retain, settle, status, write,
 };
 
@@ -262,6 +262,15 @@ macro_rules! __conformance_catalogue {
             }
             away {
                 s170_what_is_put_away_comes_back_in_its_order
+                s171_what_is_put_away_shows_no_time
+            }
+            hold {
+                s180_a_hold_is_told_with_every_beat
+                s181_doing_it_twice_says_so_and_changes_nothing
+                s182_a_relay_holds_unless_somebody_has
+                s183_holds_at_the_same_time_are_one
+                s184_no_name_is_no_destination
+                s185_what_a_worker_tells_of_its_destinations_is_read
             }
             model {
                 s160_random_histories_agree_with_the_model

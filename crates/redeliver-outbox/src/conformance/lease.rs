@@ -8,6 +8,7 @@ use super::{
     subject::{HOUR, LEASE, Subject, WINDOW, bury, delivered, demand, retry},
 };
 use crate::{
+    live::Live,
     state::Status,
     store::{Beat, Lease, Settlement, Until, Verdict, WorkerId},
 };
@@ -259,6 +260,7 @@ pub(super) async fn s040_a_lease_lasts_as_long_as_it_was_asked_for(factory: &dyn
             worker: first.clone(),
             lease,
             in_flight: 3,
+            destinations: Live::new(),
         };
         subject.store.beat(&beat).await?;
         let ends = subject.beat(&second).await?.next_expiry.unwrap_or_default();

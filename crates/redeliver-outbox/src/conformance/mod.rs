@@ -26,6 +26,7 @@ mod failure;
 mod fault;
 mod guard;
 mod history;
+mod hold;
 mod lane;
 mod lease;
 mod migrate;

@@ -72,6 +72,7 @@ pub(super) async fn s121_the_figures_add_up(factory: &dyn Factory) -> Outcome {
     let expected = Figures {
         due_now: 4,
         waiting: 1,
+        put_away: 0,
         parked: 2,
         sent: 2,
         dead: 1,

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     DeadReason, Message, MessageId, NewMessage, Timestamp,
     desk::{Act, Desk, Detail, Enqueued, Filter, Layout, MessageRef, Page, Record},
+    live::Live,
     state::Status,
     store::{
         AfterDeath, Attempted, Beat, Claimed, Demand, Found, Lease, Membership, Reader, Settled, Settlement,
@@ -264,6 +265,7 @@ pub(super) fn beat(worker: &WorkerId) -> Beat {
         worker: worker.clone(),
         lease: LEASE,
         in_flight: 0,
+        destinations: Live::new(),
     }
 }
 

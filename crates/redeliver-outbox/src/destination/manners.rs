@@ -26,6 +26,22 @@ pub struct Manners {
     pub ramp: Duration,
     /// The longest rest that it may ask for with `Retry-After`; each message's own policy has a limit of its own.
     pub longest_rest: Duration,
+    /// When it rejects so much, and all in the same way, that it is paused until somebody has looked; none never pauses it.
+    pub surge: Option<SurgeRule>,
+}
+
+/// How many rejections of one kind are a surge: not the messages are wrong then, but a key, a schema or an address.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SurgeRule {
+    /// Of so many attempts, the last ones that were delivered or rejected.
+    pub of: usize,
+    /// This share was rejected in the same way.
+    pub share: f64,
+}
+
+impl SurgeRule {
+    /// Four fifths of the last fifty.
+    pub const DEFAULT: Self = Self { of: 50, share: 0.8 };
 }
 
 impl Manners {
@@ -78,6 +94,13 @@ impl Manners {
         self.longest_rest = rest;
         self
     }
+
+    /// When it is paused because it rejects nearly everything; none for never.
+    #[must_use]
+    pub const fn surge(mut self, rule: Option<SurgeRule>) -> Self {
+        self.surge = rule;
+        self
+    }
 }
 
 impl Default for Manners {
@@ -93,6 +116,7 @@ impl Default for Manners {
                 .open_for(Duration::from_secs(30)),
             ramp: Duration::from_secs(60),
             longest_rest: Duration::from_secs(3600),
+            surge: Some(SurgeRule::DEFAULT),
         }
     }
 }

@@ -25,7 +25,7 @@ pub use headers::check_name as check_header_name;
 #[cfg(feature = "http")]
 pub use http::{ClientCredentials, Http, HttpBuilder, InvalidHttp, webhook};
 pub use log::Log;
-pub use manners::Manners;
+pub use manners::{Manners, SurgeRule};
 pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
 #[cfg(feature = "schema")]
 pub use schema::{InvalidSchema, json_schema};

@@ -39,6 +39,7 @@ mod tests {
             owned: Vec::new(),
             claimable,
             next_expiry: None,
+            holds: Vec::new(),
         }
     }
 

@@ -143,6 +143,10 @@ impl Tracks {
         self.in_flight
     }
 
+    pub(super) fn held_for(&self, route: usize) -> usize {
+        self.lines[route].held
+    }
+
     pub(super) fn has_room(&self, route: usize) -> bool {
         self.lines[route].held < self.lines[route].share
     }

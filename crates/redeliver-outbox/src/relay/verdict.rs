@@ -53,6 +53,7 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
         }
         Outcome::Retry { reason, .. } if planted(Plant::RetryAfterIgnored) => (Class::Transient, reason),
         Outcome::Retry { class, reason } => (class, reason),
+        // Never asked: its message is put back, and waits until the destination is enabled.
         Outcome::Disable { reason } => (Class::Transient, reason),
         Outcome::Ambiguous { reason } => (Class::Unknown, reason),
     };

@@ -7,7 +7,7 @@ use std::{fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 
-use crate::{DeadReason, Message, MessageId, Timestamp};
+use crate::{DeadReason, Held, Hold, Message, MessageId, NewHold, Timestamp, live::Live};
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod columns;
@@ -61,6 +61,8 @@ pub struct Beat {
     pub lease: Duration,
     /// How many messages it is sending just now.
     pub in_flight: u32,
+    /// How it finds its destinations.
+    pub destinations: Live,
 }
 
 /// The answer to a beat.
@@ -78,6 +80,8 @@ pub struct Membership {
     pub claimable: usize,
     /// In how much time the next other worker's lease ends, if it does not beat again.
     pub next_expiry: Option<Duration>,
+    /// The destinations that are held, by name. A hold that was written, or ended, before the beat was issued is told as it is then.
+    pub holds: Vec<Hold>,
 }
 
 /// A shard and the epoch in which it is owned. Each change of owner begins another epoch.
@@ -377,6 +381,9 @@ pub trait Store: Send + Sync + fmt::Debug {
         destination: &'a str,
         at_most: usize,
     ) -> BoxFuture<'a, Result<usize>>;
+
+    /// Holds a destination until an operator lets it go on, unless it is held already, and says by which hold it is.
+    fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>>;
 
     /// Writes what became of messages: all of it in one transaction, or nothing; what belongs to a shard that has another owner by
     /// now is left out and named. A message that is not there any more was settled before.

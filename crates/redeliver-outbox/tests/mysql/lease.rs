@@ -183,6 +183,7 @@ async fn an_owner_that_comes_back_during_a_takeover_learns_of_it() {
             worker: old,
             lease: LONG,
             in_flight: 0,
+            destinations: redeliver_outbox::live::Live::new(),
         };
         store.beat(&beat).await.unwrap()
     });

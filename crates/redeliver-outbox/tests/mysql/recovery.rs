@@ -93,6 +93,7 @@ async fn a_server_that_falls_silent_is_given_up_as_often_as_it_does() {
         worker: WorkerId("w".to_owned()),
         lease: Duration::from_secs(60),
         in_flight: 0,
+        destinations: redeliver_outbox::live::Live::new(),
     };
     // More often than there are connections: none of them is lost for good.
     for _ in 0..12 {

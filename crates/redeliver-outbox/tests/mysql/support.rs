@@ -87,6 +87,7 @@ impl Database {
             worker: worker.clone(),
             lease,
             in_flight: 0,
+            destinations: redeliver_outbox::live::Live::new(),
         };
         self.store.beat(&beat).await.unwrap()
     }

@@ -143,6 +143,7 @@ pub(crate) async fn beat(store: &PostgresStore, name: &str, lease: Duration) {
         worker: worker(name),
         lease,
         in_flight: 0,
+        destinations: redeliver_outbox::live::Live::new(),
     };
     store.beat(&beat).await.unwrap();
 }

@@ -19,6 +19,7 @@ async fn shards_are_claimed_once_and_by_the_living() {
             worker: worker("a"),
             lease: LONG,
             in_flight: 3,
+            destinations: redeliver_outbox::live::Live::new(),
         })
         .await
         .unwrap();
@@ -37,6 +38,7 @@ async fn shards_are_claimed_once_and_by_the_living() {
             worker: worker("a"),
             lease: LONG,
             in_flight: 0,
+            destinations: redeliver_outbox::live::Live::new(),
         })
         .await
         .unwrap();
@@ -214,6 +216,7 @@ async fn an_owner_that_comes_back_during_a_takeover_learns_of_it() {
                 worker,
                 lease,
                 in_flight,
+                destinations: redeliver_outbox::live::Live::new(),
             };
             store.beat(&beat).await.unwrap()
         }

@@ -98,6 +98,7 @@ impl Life {
             worker: self.id.clone(),
             lease: LEASE,
             in_flight: 0,
+            destinations: redeliver_outbox::live::Live::new(),
         };
         let membership = again!(self.store.beat(&beat));
         self.next_beat = now.plus(LEASE / 5);

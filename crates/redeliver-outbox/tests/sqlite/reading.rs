@@ -111,6 +111,7 @@ async fn a_file_is_read_while_it_is_written() {
         worker: worker.clone(),
         lease: LEASE,
         in_flight: 0,
+        destinations: redeliver_outbox::live::Live::new(),
     };
     store.beat(&beat).await.unwrap();
     let lease = store.claim(&worker, 1, 10).await.unwrap()[0].lease;

@@ -43,6 +43,7 @@ pub(super) struct RecordForm<'a> {
     attempts: u32,
     last_attempt_at: Option<String>,
     next_attempt_at: Option<String>,
+    put_away: bool,
     destination: &'a str,
     key: Option<&'a str>,
     #[serde(flatten)]
@@ -71,6 +72,7 @@ impl<'a> RecordForm<'a> {
             attempts: record.attempts,
             last_attempt_at: text(record.last_attempt_at),
             next_attempt_at: text(record.next_attempt_at),
+            put_away: record.put_away,
             destination: &record.destination,
             key: record.key.as_deref(),
             payload: record.payload.as_ref().map(PayloadForm::of).unwrap_or_default(),

@@ -34,9 +34,9 @@ pub(crate) enum OutboxCommand {
     Show(show::ShowArgs),
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
+    Destination(destination::DestinationArgs),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
-    Destination(destination::DestinationArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
 }
@@ -76,9 +76,9 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
                 .map_err(|error| outbox.named(error))
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
+        OutboxCommand::Destination(args) => destination::run(args).await,
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Check(args) => check::run(&args).await,
-        OutboxCommand::Destination(args) => destination::run(args).await,
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {
             let outbox = args.database.open().await?;

@@ -12,6 +12,7 @@ use redeliver_outbox::{
 use super::{
     audit,
     database::{DatabaseFlags, Outbox},
+    destination::trouble,
     form::DetailForm,
     payload, when,
 };
@@ -50,7 +51,9 @@ pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit
     } else if args.json {
         output::json(&DetailForm::of(&detail));
     } else {
-        output::line(&words(&detail, Timestamp::wall()));
+        let now = Timestamp::wall();
+        let (_, trouble) = trouble(outbox, &detail.record.destination, now).await?;
+        output::line(&words(&detail, trouble.as_deref(), now));
     }
     Ok(Exit::Done)
 }
@@ -71,7 +74,8 @@ pub(super) fn name(message: MessageRef) -> String {
     }
 }
 
-pub(super) fn words(detail: &Detail, now: Timestamp) -> String {
+/// `trouble` is what is the matter with the destination, if something is.
+pub(super) fn words(detail: &Detail, trouble: Option<&str>, now: Timestamp) -> String {
     let record = &detail.record;
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
@@ -87,6 +91,11 @@ pub(super) fn words(detail: &Detail, now: Timestamp) -> String {
     line("attempts", &attempts_made(record, now));
     if let Some(next) = record.next_attempt_at {
         line("next attempt", &when::both(next, now));
+    } else if record.put_away {
+        line(
+            "next attempt",
+            "put away until its destination takes something again",
+        );
     }
     match &record.payload {
         Some(payload) => {
@@ -112,7 +121,11 @@ pub(super) fn words(detail: &Detail, now: Timestamp) -> String {
             record.shard
         ),
     );
-    line("destination", &readable::line(&record.destination, 200));
+    let destination = readable::line(&record.destination, 200);
+    match trouble {
+        Some(trouble) => line("destination", &format!("{destination}, which is {trouble}")),
+        None => line("destination", &destination),
+    }
     for (name, value) in [
         ("key", &record.key),
         ("traceparent", &record.traceparent),
@@ -224,6 +237,7 @@ pub(super) mod tests {
             attempts: if attempted { 3 } else { 0 },
             redrives: 0,
             created_at: Timestamp::from_millis(40_000),
+            put_away: false,
             next_attempt_at: if live { at(112_500) } else { None },
             last_attempt_at: if attempted { at(99_000) } else { None },
             last_error: attempted.then(|| "503 Service Unavailable".to_owned()),
@@ -274,6 +288,6 @@ pub(super) mod tests {
             why: "the amount was missing".to_owned(),
             detail: String::new(),
         });
-        insta::assert_snapshot!(words(&detail, NOW));
+        insta::assert_snapshot!(words(&detail, None, NOW));
     }
 }

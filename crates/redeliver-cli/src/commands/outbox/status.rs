@@ -1,15 +1,23 @@
 //! `redeliver status`: the figures of the outbox.
 
-use std::{collections::BTreeMap, pin::pin, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    pin::pin,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use clap::Args;
 use redeliver::clock;
-use redeliver_outbox::desk::{Figures, StatusReport};
+use redeliver_outbox::{
+    desk::{Figures, StatusReport},
+    live::Live,
+};
 use serde::Serialize;
 
 use super::{
     database::{DatabaseFlags, Outbox},
+    destination::{HoldForm, LiveForm, trouble_of},
     when,
 };
 use crate::{
@@ -42,7 +50,7 @@ pub(super) async fn run(args: &StatusArgs, outbox: &Outbox) -> anyhow::Result<Ex
     if !args.watch {
         let report = outbox.desk().status().await?;
         match args.json {
-            true => output::json(&StatusForm::of(&report)),
+            true => output::json(&StatusForm::of(&report, &report.live())),
             false => output::line(&words(&outbox.address(), &report)),
         }
         return Ok(Exit::Done);
@@ -51,7 +59,7 @@ pub(super) async fn run(args: &StatusArgs, outbox: &Outbox) -> anyhow::Result<Ex
     loop {
         let report = outbox.desk().status().await?;
         let read = match args.json {
-            true => output::json_item(&StatusForm::of(&report)),
+            true => output::json_item(&StatusForm::of(&report, &report.live())),
             false => output::redraw(&words(&outbox.address(), &report)),
         };
         if !read {
@@ -65,9 +73,10 @@ pub(super) async fn run(args: &StatusArgs, outbox: &Outbox) -> anyhow::Result<Ex
 }
 
 #[derive(Debug, Serialize)]
-struct FiguresForm {
+pub(super) struct FiguresForm {
     due_now: u64,
     waiting: u64,
+    put_away: u64,
     parked: u64,
     sent: u64,
     dead: u64,
@@ -75,10 +84,11 @@ struct FiguresForm {
 }
 
 impl FiguresForm {
-    fn of(figures: &Figures) -> Self {
+    pub(super) fn of(figures: &Figures) -> Self {
         Self {
             due_now: figures.due_now,
             waiting: figures.waiting,
+            put_away: figures.put_away,
             parked: figures.parked,
             sent: figures.sent,
             dead: figures.dead,
@@ -97,6 +107,8 @@ struct StatusForm<'a> {
     in_flight: u64,
     attempts: &'a BTreeMap<u32, u64>,
     destinations: BTreeMap<&'a str, FiguresForm>,
+    holds: Vec<HoldForm<'a>>,
+    live: BTreeMap<&'a str, LiveForm<'a>>,
     workers: Vec<WorkerForm<'a>>,
     shards: ShardsForm,
 }
@@ -118,7 +130,7 @@ struct ShardsForm {
 }
 
 impl<'a> StatusForm<'a> {
-    fn of(report: &'a StatusReport) -> Self {
+    fn of(report: &'a StatusReport, live: &'a Live) -> Self {
         let workers = report.workers.iter().map(|worker| WorkerForm {
             id: &worker.id,
             alive: worker.alive,
@@ -136,6 +148,11 @@ impl<'a> StatusForm<'a> {
             destinations: destinations
                 .map(|(name, figures)| (name.as_str(), FiguresForm::of(figures)))
                 .collect(),
+            holds: report.holds.iter().map(HoldForm::of).collect(),
+            live: live
+                .iter()
+                .map(|(name, live)| (name.as_str(), LiveForm::of(live)))
+                .collect(),
             workers: workers.collect(),
             shards: ShardsForm {
                 total: report.shards,
@@ -147,6 +164,7 @@ impl<'a> StatusForm<'a> {
 
 fn words(address: &str, report: &StatusReport) -> String {
     let mut parts = vec![format!("{address} at {}", report.now), figures(report)];
+    parts.extend(troubles(report));
     let live: u64 = report.attempts.values().sum();
     if live > 0 {
         parts.push(attempts(&report.attempts));
@@ -160,6 +178,7 @@ fn figures(report: &StatusReport) -> String {
         "destination",
         "due now",
         "waiting",
+        "put away",
         "parked",
         "sent",
         "dead",
@@ -173,12 +192,29 @@ fn figures(report: &StatusReport) -> String {
     format!("{}\nin flight: {}", table.trim_fmt(), report.in_flight)
 }
 
-fn row(name: &str, figures: &Figures) -> [String; 7] {
+/// What is the matter with destinations, and the next step.
+fn troubles(report: &StatusReport) -> Option<String> {
+    let live = report.live();
+    let held = report.holds.iter().map(|hold| hold.destination.as_str());
+    let names: BTreeSet<&str> = held.chain(live.keys().map(String::as_str)).collect();
+    let troubles: Vec<String> = names
+        .into_iter()
+        .filter_map(|name| {
+            let hold = report.holds.iter().find(|hold| hold.destination == name);
+            let trouble = trouble_of(hold, live.get(name), report.now)?;
+            Some(format!("{} is {trouble}", readable::line(name, 40)))
+        })
+        .collect();
+    (!troubles.is_empty()).then(|| troubles.join("\n"))
+}
+
+fn row(name: &str, figures: &Figures) -> [String; 8] {
     let count = |count: u64| count.to_string();
     [
         name.to_owned(),
         count(figures.due_now),
         count(figures.waiting),
+        count(figures.put_away),
         count(figures.parked),
         count(figures.sent),
         count(figures.dead),
@@ -219,7 +255,11 @@ fn workers(report: &StatusReport) -> String {
 
 #[cfg(test)]
 mod tests {
-    use redeliver_outbox::{Timestamp, desk::WorkerRecord};
+    use redeliver_outbox::{
+        Hold, HoldCause, HoldKind, Timestamp,
+        desk::WorkerRecord,
+        live::{LiveFigures, LiveState},
+    };
 
     use super::*;
 
@@ -227,6 +267,7 @@ mod tests {
         let billing = Figures {
             due_now: 3,
             waiting: 12,
+            put_away: 7,
             parked: 2,
             sent: 988,
             dead: 4,
@@ -249,6 +290,25 @@ mod tests {
                 alive: true,
                 shards: 60,
                 in_flight: 2,
+                destinations: Live::from([(
+                    "log".to_owned(),
+                    LiveFigures {
+                        state: LiveState::Open,
+                        ceiling: 32,
+                        failed_per_second: 2.5,
+                        until: Some(Timestamp::from_millis(now.as_millis() + 12_000)),
+                        detail: "connection refused".to_owned(),
+                        ..LiveFigures::default()
+                    },
+                )]),
+            }],
+            holds: vec![Hold {
+                destination: "billing".to_owned(),
+                kind: HoldKind::Paused,
+                cause: HoldCause::Hand,
+                detail: "the receiver is being moved".to_owned(),
+                who: "ana".to_owned(),
+                since: Timestamp::from_millis(now.as_millis() - 60_000),
             }],
             shards: 64,
             shards_without_owner: 4,
@@ -262,7 +322,9 @@ mod tests {
 
     #[test]
     fn the_figures_are_told_in_json() {
-        insta::assert_snapshot!(serde_json::to_string_pretty(&StatusForm::of(&report())).unwrap());
+        insta::assert_snapshot!(
+            serde_json::to_string_pretty(&StatusForm::of(&report(), &report().live())).unwrap()
+        );
     }
 
     #[test]

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::{
     database::{DatabaseFlags, Outbox},
+    destination::{HoldForm, trouble},
     show::find,
     when::both,
 };
@@ -34,13 +35,16 @@ pub(crate) struct WhyArgs {
 pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let detail = find(outbox, args.id).await?;
     let known = outbox.settings.routes.get(&detail.record.destination).is_some();
-    let sentence = sentence(&detail, known, Timestamp::wall());
-    let record = &detail.record;
+    let (record, now) = (&detail.record, Timestamp::wall());
+    let (hold, trouble) = trouble(outbox, &record.destination, now).await?;
+    let sentence = sentence(&detail, known, trouble.as_deref(), now);
     match args.json {
         true => output::json(&json!({
             "id": record.id.to_string(),
             "status": record.status.as_str(),
             "next_attempt_at": record.next_attempt_at.map(|time| time.to_string()),
+            "put_away": record.put_away,
+            "hold": hold.as_ref().map(HoldForm::of),
             "why": sentence,
         })),
         false => output::line(&sentence),
@@ -48,8 +52,8 @@ pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit>
     Ok(Exit::Done)
 }
 
-/// `known` says whether the configuration has the destination.
-fn sentence(detail: &Detail, known: bool, now: Timestamp) -> String {
+/// `known` says whether the configuration has the destination, `trouble` what is the matter with it.
+fn sentence(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp) -> String {
     let record = &detail.record;
     let id = record.id;
     let to = readable::line(&record.destination, 80);
@@ -75,11 +79,11 @@ fn sentence(detail: &Detail, known: bool, now: Timestamp) -> String {
                 lane(record)
             )
         }
-        Status::Pending | Status::Processing | Status::Failed => live(detail, known, now),
+        Status::Pending | Status::Processing | Status::Failed => live(detail, known, trouble, now),
     }
 }
 
-fn live(detail: &Detail, known: bool, now: Timestamp) -> String {
+fn live(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp) -> String {
     let record = &detail.record;
     let mut sentence = format!("Message {} {}", record.id, so_far(record, now));
     if let Some(before) = detail.waits_behind {
@@ -88,7 +92,10 @@ fn live(detail: &Detail, known: bool, now: Timestamp) -> String {
             lane(record)
         ));
     } else {
-        sentence.push_str(&next(record, now));
+        sentence.push_str(&next(record, trouble, now));
+    }
+    if let Some(trouble) = trouble {
+        sentence.push_str(&format!("; its destination is {trouble}"));
     }
     if !known {
         sentence.push_str(&format!(
@@ -125,10 +132,14 @@ fn so_far(record: &Record, now: Timestamp) -> String {
     }
 }
 
-fn next(record: &Record, now: Timestamp) -> String {
+fn next(record: &Record, trouble: Option<&str>, now: Timestamp) -> String {
     let attempt = record.attempts.saturating_add(1);
     match (record.next_attempt_at, &record.locked_by) {
         (Some(time), _) if time > now => format!("; attempt {attempt} is due {}", both(time, now)),
+        (_, _) if trouble.is_some() => format!("; attempt {attempt} is due"),
+        _ if record.put_away => format!(
+            "; attempt {attempt} was put away while its destination took nothing, and is made in its turn by a relay: `redeliver serve`"
+        ),
         (_, Some(worker)) => format!(
             "; attempt {attempt} is due, and the worker {} makes it now or in its turn",
             readable::line(worker, 80)
@@ -222,21 +233,32 @@ mod tests {
                     detail.record.next_attempt_at = None;
                     detail.record.locked_by = Some("4711-0badcafe".to_owned());
                 }
-                format!("{status}: {}", sentence(&detail, true, NOW))
+                format!("{status}: {}", sentence(&detail, true, None, NOW))
             })
             .collect();
         let mut behind = detail(Status::Pending);
         behind.waits_behind = Some(MessageId::new(40, 1));
         behind.record.expires_at = Some(Timestamp::from_millis(400_000));
-        sentences.push(format!("behind: {}", sentence(&behind, true, NOW)));
+        sentences.push(format!("behind: {}", sentence(&behind, true, None, NOW)));
         let mut orphan = detail(Status::Pending);
         orphan.record.next_attempt_at = None;
-        sentences.push(format!("orphan: {}", sentence(&orphan, false, NOW)));
+        sentences.push(format!("orphan: {}", sentence(&orphan, false, None, NOW)));
+        let trouble = "paused since 1970-01-01T00:00:40.000Z (1m ago) by ana: the receiver is being moved; `redeliver destination resume billing` lets it go on";
+        let mut away = detail(Status::Failed);
+        away.record.next_attempt_at = None;
+        away.record.put_away = true;
+        sentences.push(format!("held: {}", sentence(&away, true, Some(trouble), NOW)));
+        sentences.push(format!("put away: {}", sentence(&away, true, None, NOW)));
+        let later = detail(Status::Failed);
+        sentences.push(format!(
+            "held, later: {}",
+            sentence(&later, true, Some(trouble), NOW)
+        ));
         let mut interrupted = detail(Status::Failed);
         interrupted.record.last_error = None;
-        let told = sentence(&interrupted, true, NOW);
+        let told = sentence(&interrupted, true, None, NOW);
         interrupted.record.last_error = Some(String::new());
-        assert_eq!(sentence(&interrupted, true, NOW), told);
+        assert_eq!(sentence(&interrupted, true, None, NOW), told);
         sentences.push(format!("interrupted: {told}"));
         let mut discarded = detail(Status::Discarded);
         discarded.audit.push(AuditRecord {
@@ -247,7 +269,7 @@ mod tests {
             why: "a test order".to_owned(),
             detail: String::new(),
         });
-        sentences.push(format!("by whom: {}", sentence(&discarded, true, NOW)));
+        sentences.push(format!("by whom: {}", sentence(&discarded, true, None, NOW)));
         insta::assert_snapshot!(sentences.join("\n"));
     }
 }

@@ -4,6 +4,7 @@ use redeliver::Moment;
 
 use super::{Engine, Event};
 use crate::{
+    live::Live,
     plants::{Plant, planted},
     relay::{membership::rebalance, trouble::Trouble, witness::Happening},
     store::{Beat, Claimed, Lease, Membership, Result, StoreError, StoreErrorKind},
@@ -74,12 +75,26 @@ impl Engine {
             worker: self.relay.config.worker.clone(),
             lease: self.relay.config.lease,
             in_flight: u32::try_from(self.window.in_flight()).unwrap_or(u32::MAX),
+            destinations: self.live(now),
         };
         let store = Arc::clone(&self.relay.store);
         self.tasks.push(Box::pin(async move {
             let result = store.beat(&beat).await;
             Event::Beaten { issued: now, result }
         }));
+    }
+
+    /// How each destination is just now, for people to look at.
+    fn live(&self, now: Moment) -> Live {
+        let time = self.database_now(now);
+        let conducts = self.conducts.iter().enumerate();
+        conducts
+            .map(|(route, conduct)| {
+                let mut figures = conduct.live(now, time);
+                figures.held = self.window.held_for(route) as u64;
+                (self.window.name(route).to_owned(), figures)
+            })
+            .collect()
     }
 
     pub(super) fn beat_ended(&mut self, issued: Moment, result: Result<Membership>, now: Moment) {
@@ -92,9 +107,11 @@ impl Engine {
                     &mut self.beating.release_trouble,
                     &mut self.reading.trouble,
                     &mut self.settling.trouble,
+                    &mut self.holding.trouble,
                 ] {
                     trouble.answered(now);
                 }
+                self.follow_holds(&membership.holds, issued, now);
                 let lease = self.relay.config.lease;
                 // An eighth is left for what is begun at the last moment to reach the database before the lease ends there.
                 if self.reconcile(&membership, issued) {

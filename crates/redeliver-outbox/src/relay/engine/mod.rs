@@ -1,6 +1,7 @@
 //! The loop: one event at a time is handled, then everything that can begin begins.
 
 mod beat;
+mod hold;
 mod read;
 mod send;
 mod settle;
@@ -20,7 +21,7 @@ use super::{
     witness::Happening,
 };
 use crate::{
-    Message, Timestamp,
+    Held, Message, Timestamp,
     destination::{Outcome, Route},
     plants::{Plant, planted},
     store::{Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement},
@@ -65,6 +66,10 @@ enum Event {
         issued: Moment,
         result: Result<Membership>,
     },
+    Held {
+        route: usize,
+        result: Result<Held>,
+    },
     Claimed(Result<Vec<Claimed>>),
     Released {
         leases: Vec<Lease>,
@@ -86,6 +91,7 @@ pub(super) struct Engine {
     /// How each destination is treated just now, in the order of the routes.
     conducts: Vec<Conduct>,
     unparking: unpark::Unparking,
+    holding: hold::Holding,
     /// The database's clock at a moment of ours.
     anchor: Option<(Timestamp, Moment)>,
     /// Set once the relay is to stop: until when it waits for what is on its way.
@@ -115,6 +121,7 @@ impl Engine {
                 .map(|(_, route)| Conduct::new(route.manners, route.concurrency))
                 .collect(),
             unparking: unpark::Unparking::default(),
+            holding: hold::Holding::default(),
             anchor: None,
             stop_by: None,
             relay,
@@ -170,8 +177,11 @@ impl Engine {
             } => {
                 self.window.sent(route);
                 let probe = begun.probe;
-                self.conducts[route].ended(begun, &outcome, took, now);
-                if probe && self.probe_failed(&message, lease, attempt, &outcome, took) {
+                if let Some(alarm) = self.conducts[route].ended(begun, &outcome, took, now) {
+                    self.raise(route, alarm, now);
+                }
+                if send::is_of_the_destination(&outcome, probe) {
+                    self.put_back(&message, lease, attempt, &outcome, took);
                     return;
                 }
                 let ended = super::verdict::Ended {
@@ -190,6 +200,7 @@ impl Engine {
             Event::Unparked { route, asked, result } => self.unpark_ended(route, asked, result, now),
             Event::Settled { batch, result } => self.settle_ended(batch, result, now),
             Event::Beaten { issued, result } => self.beat_ended(issued, result, now),
+            Event::Held { route, result } => self.hold_ended(route, result, now),
             Event::Claimed(result) => self.claim_ended(result, now),
             Event::Released { leases, result } => self.release_ended(&leases, result, now),
         }
@@ -201,6 +212,7 @@ impl Engine {
         self.begin_settle(now);
         self.begin_read(now);
         self.begin_unpark(now);
+        self.begin_hold(now);
         self.release_quiet(now);
     }
 
@@ -219,6 +231,7 @@ impl Engine {
             },
             self.stop_by.unwrap_or(Moment::FAR_FUTURE),
             self.unparking.deadline(),
+            self.holding.deadline(),
         ];
         let chances = self.conducts.iter().enumerate();
         let chances = chances
@@ -253,7 +266,11 @@ impl Engine {
         let (store, worker) = (&self.relay.store, &self.relay.config.worker);
         let leases: Vec<Lease> = self.window.leases().collect();
         drop(self.tasks);
+        let unwritten: Vec<_> = self.holding.unwritten().collect();
         let goodbye = async {
+            for hold in unwritten {
+                store.hold(worker, hold).await?;
+            }
             if !leases.is_empty() {
                 let clean = planted(Plant::AbandonedAsClean);
                 store.release(worker, &leases, clean).await?;

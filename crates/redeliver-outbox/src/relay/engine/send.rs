@@ -132,22 +132,15 @@ impl Engine {
         }));
     }
 
-    /// A message that was sent to find out whether its destination is well again, and that was not taken, is as it was before: the
-    /// answer is about the destination. Says whether it was so.
-    pub(super) fn probe_failed(
+    /// What came of it says nothing of the message, which is as it was before.
+    pub(super) fn put_back(
         &mut self,
         message: &Arc<Message>,
         lease: Lease,
         attempt: u32,
         outcome: &Outcome,
         took: Duration,
-    ) -> bool {
-        if !matches!(
-            outcome,
-            Outcome::Retry { .. } | Outcome::Ambiguous { .. } | Outcome::Disable { .. }
-        ) {
-            return false;
-        }
+    ) {
         self.relay.witness.saw(Happening::Ended {
             message,
             attempt,
@@ -155,7 +148,6 @@ impl Engine {
             took,
         });
         self.window.put_back(message.id, lease);
-        true
     }
 
     pub(super) fn attempt_ended(
@@ -186,6 +178,16 @@ impl Engine {
         );
         tell_retry(message, &self.routes[route], &verdict);
         self.settling.push(Settlement::of(message, lease, verdict), now);
+    }
+}
+
+/// Whether an outcome is about the destination alone: it takes nothing any more, or the message was there to find out whether it is well
+/// again, and it is not.
+pub(super) fn is_of_the_destination(outcome: &Outcome, probe: bool) -> bool {
+    match outcome {
+        Outcome::Disable { .. } => !planted(Plant::GoneIsRetried),
+        Outcome::Retry { .. } | Outcome::Ambiguous { .. } => probe,
+        Outcome::Delivered | Outcome::Reject { .. } => false,
     }
 }
 

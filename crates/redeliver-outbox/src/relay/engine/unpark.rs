@@ -51,6 +51,12 @@ impl Engine {
         self.unparking.wanted = (0..self.routes.len()).collect();
     }
 
+    /// A destination may go on, and with it what was put away.
+    pub(super) fn unpark_soon(&mut self, route: usize, now: Moment) {
+        self.unparking.want(route);
+        self.unparking.next = now;
+    }
+
     pub(super) fn begin_unpark(&mut self, now: Moment) {
         let unparking = &self.unparking;
         if unparking.under_way || unparking.wanted.is_empty() || !unparking.trouble.allows(now) {
@@ -59,8 +65,13 @@ impl Engine {
         let mut wanted = unparking.wanted.iter().copied();
         let found = wanted.find_map(|route| Some((route, self.unparked(route, now)?)));
         let Some((route, asked)) = found else {
-            // Room comes with something that ends, and health with time.
-            self.unparking.next = now.plus(PAUSE);
+            // Room comes with something that ends, and health with time; the end of a hold is told.
+            let held = self
+                .unparking
+                .wanted
+                .iter()
+                .all(|&route| self.conducts[route].is_held());
+            self.unparking.next = if held { Moment::FAR_FUTURE } else { now.plus(PAUSE) };
             return;
         };
         self.unparking.under_way = true;

@@ -1,8 +1,11 @@
 //! How one destination is treated: how many at a time, how quickly, and whether at all. Pure: the time is an argument.
 
+mod live;
 mod pace;
 mod rate;
+mod recent;
 mod rest;
+mod surge;
 mod throttle;
 
 use std::time::Duration;
@@ -12,10 +15,17 @@ use redeliver::{BreakerCore, BreakerState, Budget, Class, Moment, Permit, Verdic
 use self::{
     pace::Pace,
     rate::{Flow, Rate},
+    recent::Recent,
     rest::Rest,
+    surge::Surge,
     throttle::Throttle,
 };
-use crate::destination::{Manners, Outcome};
+use crate::{
+    Hold, HoldCause,
+    destination::{Manners, Outcome},
+    limits,
+    plants::{Plant, planted},
+};
 
 /// What a destination is allowed just now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +44,13 @@ pub(super) struct Begun {
     permit: Option<Permit>,
     /// It is there to find out whether the destination is well again: a failure says nothing of the message.
     pub probe: bool,
+}
+
+/// What an outcome says of the destination as a whole: it is to be held.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Alarm {
+    pub cause: HoldCause,
+    pub detail: String,
 }
 
 /// Below this, a destination is not slowed down after an outage.
@@ -56,6 +73,11 @@ pub(super) struct Conduct {
     no_retries_until: Moment,
     was_open: bool,
     in_flight: usize,
+    /// It gets nothing until somebody says otherwise.
+    hold: Option<Hold>,
+    surge: Option<Surge>,
+    recent: Recent,
+    last_failure: String,
 }
 
 impl Conduct {
@@ -72,11 +94,48 @@ impl Conduct {
             no_retries_until: Moment::ZERO,
             was_open: false,
             in_flight: 0,
+            hold: None,
+            surge: manners.surge.map(Surge::new),
+            recent: Recent::default(),
+            last_failure: String::new(),
             manners,
         }
     }
 
+    pub(super) const fn is_held(&self) -> bool {
+        self.hold.is_some()
+    }
+
+    /// Nothing goes from now on; what is on its way ends as it ends. Says whether it was not held before.
+    pub(super) fn hold(&mut self, hold: Hold, now: Moment) -> bool {
+        let new = self.hold.replace(hold).is_none();
+        if new {
+            self.remember_flow(now);
+        }
+        new
+    }
+
+    /// It may go on, from the beginning: whoever says so knows more than what was seen before. Says whether it was held.
+    pub(super) fn resume(&mut self, now: Moment) -> bool {
+        if self.hold.take().is_none() {
+            return false;
+        }
+        if let Some(surge) = &mut self.surge {
+            surge.forget();
+        }
+        self.breaker = BreakerCore::new(self.manners.breaker);
+        self.rest = Rest::default();
+        self.begin_again(now);
+        true
+    }
+
     pub(super) fn allowance(&self, now: Moment) -> Allowance {
+        if self.is_held() && !planted(Plant::HoldNotMinded) {
+            return Allowance {
+                parked: true,
+                ..Allowance::default()
+            };
+        }
         let state = self.breaker.state(now);
         let parked = matches!(state, BreakerState::Open | BreakerState::HalfOpen);
         let sends = if now < self.rest.until() || state == BreakerState::Open {
@@ -99,6 +158,9 @@ impl Conduct {
 
     /// When something that may not go now may, if that is known.
     pub(super) fn next_chance(&self, now: Moment) -> Option<Moment> {
+        if self.is_held() {
+            return None;
+        }
         let probe = self.breaker.probes_at().unwrap_or(Moment::ZERO);
         let mut next = self.rest.until().max(probe);
         if next <= now {
@@ -144,8 +206,18 @@ impl Conduct {
         })
     }
 
-    /// It has ended.
-    pub(super) fn ended(&mut self, mut begun: Begun, outcome: &Outcome, took: Duration, now: Moment) {
+    /// It has ended. Says whether the destination is to be held for it.
+    pub(super) fn ended(
+        &mut self,
+        mut begun: Begun,
+        outcome: &Outcome,
+        took: Duration,
+        now: Moment,
+    ) -> Option<Alarm> {
+        self.recent.ended(*outcome == Outcome::Delivered, took, now);
+        if let Outcome::Retry { reason, .. } | Outcome::Ambiguous { reason } = outcome {
+            self.last_failure = limits::error_text(reason);
+        }
         let in_flight = self.in_flight;
         self.in_flight = in_flight.saturating_sub(1);
         let verdict = match outcome {
@@ -172,8 +244,9 @@ impl Conduct {
                 }
                 Verdict::Failed
             }
-            // Who says that it is gone for good is as good as down until a person says otherwise.
-            Outcome::Retry { .. } | Outcome::Disable { .. } => Verdict::Failed,
+            Outcome::Retry { .. } => Verdict::Failed,
+            // It is held for it, until a person says otherwise.
+            Outcome::Disable { .. } => Verdict::Abandoned,
             Outcome::Ambiguous { .. } => {
                 self.pace.cut(now);
                 Verdict::Failed
@@ -183,6 +256,33 @@ impl Conduct {
             self.breaker.settle(now, permit, verdict);
         }
         self.follow_breaker(now);
+        self.alarm(outcome).filter(|_| !self.is_held())
+    }
+
+    fn alarm(&mut self, outcome: &Outcome) -> Option<Alarm> {
+        match outcome {
+            Outcome::Disable { reason } => Some(Alarm {
+                cause: HoldCause::Gone,
+                detail: limits::error_text(reason),
+            }),
+            Outcome::Delivered => {
+                self.surge.as_mut()?.arrived();
+                None
+            }
+            Outcome::Reject { kind, reason } => {
+                let surge = self.surge.as_mut()?;
+                let same = surge.rejected(*kind, reason)?;
+                let detail = format!(
+                    "{same} of the last {} messages were rejected in the same way, the last one with ({kind}) {reason}",
+                    surge.of()
+                );
+                Some(Alarm {
+                    cause: HoldCause::Surge,
+                    detail: limits::error_text(&detail),
+                })
+            }
+            Outcome::Retry { .. } | Outcome::Ambiguous { .. } => None,
+        }
     }
 
     fn follow_breaker(&mut self, now: Moment) {
@@ -190,28 +290,132 @@ impl Conduct {
             BreakerState::Open if !self.was_open => {
                 self.was_open = true;
                 self.throttle.tripped(self.flow.per_second(now), now);
-                // What arrived before is remembered over all probes that fail.
-                let before = self
-                    .ramp
-                    .map_or(0.0, |(before, _)| before)
-                    .max(self.flow.per_second(now));
-                self.ramp = Some((before, now));
+                self.remember_flow(now);
             }
-            BreakerState::Closed if self.was_open => {
-                self.was_open = false;
-                self.pace.begin_again();
-                self.ramp = self.ramp.map(|(before, _)| (before, now));
-            }
+            BreakerState::Closed if self.was_open => self.begin_again(now),
             _ => {}
         }
+    }
+
+    /// What arrived before an outage, or a hold, is remembered over all probes that fail.
+    fn remember_flow(&mut self, now: Moment) {
+        let before = self
+            .ramp
+            .map_or(0.0, |(before, _)| before)
+            .max(self.flow.per_second(now));
+        self.ramp = Some((before, now));
+    }
+
+    fn begin_again(&mut self, now: Moment) {
+        self.was_open = false;
+        self.pace.begin_again();
+        self.ramp = self.ramp.map(|(before, _)| (before, now));
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{DeadReason, Timestamp, live::LiveState};
 
     const TOOK: Duration = Duration::from_millis(5);
+
+    fn held(cause: HoldCause) -> Hold {
+        Hold {
+            destination: "billing".to_owned(),
+            kind: cause.kind(),
+            cause,
+            detail: "maintenance".to_owned(),
+            who: "ana".to_owned(),
+            since: Timestamp::default(),
+        }
+    }
+
+    #[test]
+    fn a_hold_lets_nothing_go_and_ends_on_a_ramp() {
+        let mut conduct = Conduct::new(Manners::default(), 16);
+        run(&mut conduct, 0, 60_000, false, &Outcome::Delivered);
+        // The breaker may be open by then: who resumes it says that it is well.
+        run(&mut conduct, 60_000, 60_100, false, &down());
+        let now = Moment::from_millis(60_100);
+        let under_way = conduct.begin(false, now, 0);
+        assert!(conduct.hold(held(HoldCause::Hand), now));
+        assert!(!conduct.hold(held(HoldCause::Hand), now), "it was held before");
+        assert_eq!(run(&mut conduct, 60_100, 120_000, false, &Outcome::Delivered), 0);
+        assert!(conduct.allowance(now).parked);
+        assert_eq!(conduct.next_chance(now), None, "time does not end it");
+        if let Some(begun) = under_way {
+            assert_eq!(conduct.ended(begun, &Outcome::Delivered, TOOK, now), None);
+        }
+        let (now, time) = (Moment::from_millis(120_000), Timestamp::from_millis(5));
+        assert_eq!(conduct.live(now, time).state, LiveState::Paused);
+        assert_eq!(conduct.live(now, time).detail, "maintenance");
+        assert!(conduct.resume(now) && !conduct.resume(now));
+        assert_eq!(conduct.live(now, time).state, LiveState::Ramping);
+        let first = run(&mut conduct, 120_000, 121_000, false, &Outcome::Delivered);
+        let usual = 16 * 1_000;
+        assert!(
+            (1..usual).contains(&first),
+            "{first} in the first second, {usual} before"
+        );
+    }
+
+    #[test]
+    fn who_is_gone_or_rejects_everything_alike_is_held() {
+        let mut conduct = Conduct::new(Manners::default(), 16);
+        let mut end = |outcome: &Outcome, at: u64| {
+            let now = Moment::from_millis(at);
+            let begun = conduct.begin(false, now, 0).unwrap();
+            conduct.ended(begun, outcome, TOOK, now)
+        };
+        let gone = Outcome::Disable {
+            reason: "410 Gone".to_owned(),
+        };
+        let alarm = end(&gone, 0).unwrap();
+        assert_eq!(
+            (alarm.cause, alarm.detail.as_str()),
+            (HoldCause::Gone, "410 Gone")
+        );
+        let rejected = Outcome::Reject {
+            kind: DeadReason::Permanent,
+            reason: "401 Unauthorized".to_owned(),
+        };
+        let first = (1..100).find_map(|at| Some((at, end(&rejected, at)?)));
+        let (at, alarm) = first.unwrap();
+        assert_eq!((at, alarm.cause), (40, HoldCause::Surge));
+        assert!(alarm.detail.contains("40 of the last 50"), "{}", alarm.detail);
+        assert!(conduct.hold(held(HoldCause::Surge), Moment::from_millis(200)));
+        conduct.resume(Moment::from_millis(300));
+        let now = Moment::from_millis(10_000);
+        let begun = conduct.begin(false, now, 0).unwrap();
+        assert_eq!(
+            conduct.ended(begun, &rejected, TOOK, now),
+            None,
+            "it begins to count again"
+        );
+    }
+
+    #[test]
+    fn the_figures_tell_until_when_and_why() {
+        let mut conduct = Conduct::new(Manners::default(), 16);
+        let time = Timestamp::from_millis(1_000_000);
+        let now = Moment::from_millis(100);
+        assert_eq!(conduct.live(now, time).state, LiveState::Well);
+        run(&mut conduct, 100, 200, false, &down());
+        let now = Moment::from_millis(200);
+        let open = conduct.live(now, time);
+        assert_eq!(
+            (open.state, open.detail.as_str()),
+            (LiveState::Open, "connection refused")
+        );
+        let until = open.until.unwrap();
+        assert!(
+            until > time && until <= time.plus(Duration::from_secs(30)),
+            "{until}"
+        );
+        assert_eq!((open.limit, open.ceiling), (0, 16));
+        assert!(open.failed_per_second > 0.0 && open.latency_p50_ms.is_some());
+    }
 
     fn down() -> Outcome {
         Outcome::Retry {

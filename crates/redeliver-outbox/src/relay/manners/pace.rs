@@ -38,6 +38,10 @@ impl Pace {
         self.limit as usize
     }
 
+    pub(super) fn ceiling(&self) -> usize {
+        self.ceiling as usize
+    }
+
     /// An attempt was answered. `in_flight` is with it.
     pub(super) fn answered(&mut self, took: Duration, in_flight: usize, now: Moment) {
         let usual = self.usual.unwrap_or(took);

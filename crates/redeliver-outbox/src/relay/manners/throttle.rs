@@ -28,6 +28,8 @@ struct Epoch {
     hinted: f64,
 }
 
+/// So long after it has complained a destination is said to throttle.
+const RECENT: Duration = Duration::from_secs(60);
 const SHORTEST: Duration = Duration::from_secs(1);
 /// Fewer answers than this say nothing.
 const FEWEST: f64 = 10.0;
@@ -46,6 +48,11 @@ const LEAVE_ALONE: Duration = Duration::from_secs(60);
 impl Throttle {
     pub(super) const fn per_second(&self) -> Option<f64> {
         self.per_second
+    }
+
+    /// Whether it is asked for less than it might get, or was a short time ago.
+    pub(super) fn complained(&self, now: Moment) -> bool {
+        self.complained > Moment::ZERO && now.since(self.complained) < RECENT
     }
 
     pub(super) fn taken(&mut self, pace: &mut Pace, now: Moment) {

@@ -159,6 +159,10 @@ impl Window {
         self.held.len()
     }
 
+    pub(super) fn held_for(&self, route: usize) -> usize {
+        self.tracks.held_for(route)
+    }
+
     pub(super) fn in_flight(&self) -> usize {
         self.tracks.in_flight()
     }

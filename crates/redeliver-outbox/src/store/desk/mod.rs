@@ -11,6 +11,7 @@ use crate::{
 
 pub(super) mod edit;
 pub(super) mod examine;
+pub(super) mod hold;
 pub(super) mod records;
 pub(super) mod status;
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use super::edit;
 use crate::{
-    MessageId, Payload, Timestamp,
+    Hold, MessageId, NoHold, Payload, Timestamp,
     desk::{AttemptRecord, AuditRecord, Detail, Record, WorkerRecord},
+    live,
     store::{
         LaneId, Result, StoreError, StoreErrorKind,
         columns::{Columns, Known as _},
@@ -15,7 +16,7 @@ use crate::{
 /// The columns of the view `redeliver_messages` that make a [`Record`], but for the payload.
 pub(in crate::store) const RECORD: &str = "number, salt, status, shard, destination, lane, attempts, redrives, created_at, \
      next_attempt_at, last_attempt_at, last_error, locked_by, locked_at, dead_letter_reason, dead_lettered_at, sent_at, expires_at, \
-     content_type, headers, traceparent";
+     content_type, headers, traceparent, put_away";
 
 pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
     Ok(Record {
@@ -42,6 +43,7 @@ pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
         content_type: row.text()?,
         headers: row.text()?,
         traceparent: row.text()?,
+        put_away: row.flag()?,
         payload: row.payload()?,
     })
 }
@@ -132,6 +134,26 @@ pub(in crate::store) fn worker(row: &mut dyn Columns) -> Result<WorkerRecord> {
         alive: row.flag()?,
         in_flight: row.count()?,
         shards: row.count()?,
+        destinations: live::read(&row.known_text()?),
+    })
+}
+
+/// A row of `holds.sql`.
+pub(in crate::store) fn hold(row: &mut dyn Columns) -> Result<Hold> {
+    let strange = |error: NoHold| {
+        StoreError::new(
+            StoreErrorKind::Other,
+            "the table of held destinations holds an unknown word",
+        )
+        .caused_by(error)
+    };
+    Ok(Hold {
+        destination: row.known_text()?,
+        kind: row.known_text()?.parse().map_err(strange)?,
+        cause: row.known_text()?.parse().map_err(strange)?,
+        detail: row.known_text()?,
+        who: row.known_text()?,
+        since: row.known_time()?,
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::examine::Shards;
 use crate::{
+    Hold,
     desk::{Figures, StatusReport, WorkerRecord},
     store::{
         Result,
@@ -25,6 +26,7 @@ pub(in crate::store) fn live(report: &mut StatusReport, row: &mut dyn Columns) -
     figures.due_now = row.count()?;
     figures.waiting = row.count()?;
     figures.parked = row.count()?;
+    figures.put_away = row.count()?;
     figures.oldest_lag = row.time()?.map(|due| report.now.since(due));
     Ok(())
 }
@@ -44,11 +46,16 @@ pub(in crate::store) fn attempts(report: &mut StatusReport, row: &mut dyn Column
 }
 
 /// The sums, once everything else is there.
-pub(in crate::store) fn finish(mut report: StatusReport, workers: Vec<WorkerRecord>) -> StatusReport {
+pub(in crate::store) fn finish(
+    mut report: StatusReport,
+    workers: Vec<WorkerRecord>,
+    holds: Vec<Hold>,
+) -> StatusReport {
     let alive = workers.iter().filter(|worker| worker.alive);
     report.in_flight = alive.map(|worker| u64::from(worker.in_flight)).sum();
     report.total = report.destinations.values().fold(Figures::default(), sum);
     report.workers = workers;
+    report.holds = holds;
     report
 }
 
@@ -56,6 +63,7 @@ fn sum(total: Figures, one: &Figures) -> Figures {
     Figures {
         due_now: total.due_now + one.due_now,
         waiting: total.waiting + one.waiting,
+        put_away: total.put_away + one.put_away,
         parked: total.parked + one.parked,
         sent: total.sent + one.sent,
         dead: total.dead + one.dead,

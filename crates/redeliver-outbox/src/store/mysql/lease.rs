@@ -4,20 +4,24 @@ use std::{collections::BTreeMap, time::Duration};
 
 use mysql_async::{Params, Value};
 
-use super::{MySqlStore, Work, row};
-use crate::Timestamp;
+use super::{MySqlStore, Work, desk::hold, row};
 use crate::store::{
     Beat, Claimed, Lease, Left, Membership, ParkedLane, Result, Scheduled, WorkerId, columns::Known as _,
     schema::not_migrated,
 };
+use crate::{Timestamp, live};
 
 pub(super) async fn beat(store: &MySqlStore, beat: &Beat) -> Result<Membership> {
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     let worker = beat.worker.0.as_str();
     let lease = row::delay(beat.lease);
-    work.run(include_str!("sql/beat.sql"), (worker, lease, beat.in_flight))
-        .await?;
+    let figures = live::written(&beat.destinations);
+    work.run(
+        include_str!("sql/beat.sql"),
+        (worker, lease, beat.in_flight, figures),
+    )
+    .await?;
     let owned = work.rows(include_str!("sql/owned.sql"), (worker,)).await?;
     let mut figures = work
         .row(include_str!("sql/membership.sql"), (worker,))
@@ -38,6 +42,7 @@ pub(super) async fn beat(store: &MySqlStore, beat: &Beat) -> Result<Membership> 
                 })
             })
             .collect::<Result<_>>()?,
+        holds: hold::all(&mut work).await?,
     };
     work.commit().await?;
     Ok(membership)

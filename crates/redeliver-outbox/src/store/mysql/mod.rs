@@ -21,9 +21,13 @@ use super::{
     Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
     StoreErrorKind, WorkerId,
 };
-use crate::limits::{
-    CACHED_STATEMENTS, CONNECT_TIMEOUT, LONGEST_TRANSACTION, MYSQL_CONNECTIONS, MYSQL_LOCK_WAIT,
-    SERVER_PATIENCE,
+use crate::{
+    Held, NewHold,
+    limits::{
+        CACHED_STATEMENTS, CONNECT_TIMEOUT, LONGEST_TRANSACTION, MYSQL_CONNECTIONS, MYSQL_LOCK_WAIT,
+        SERVER_PATIENCE,
+    },
+    store::desk::hold::act_of,
 };
 
 mod desk;
@@ -241,6 +245,13 @@ impl Store for MySqlStore {
         clean: bool,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.limited(lease::release(self, worker, leases, clean)))
+    }
+
+    fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
+        Box::pin(self.limited(async move {
+            let act = act_of(worker, hold);
+            desk::hold::begin(self, hold, &act).await
+        }))
     }
 
     fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>> {

@@ -13,7 +13,11 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 2] = steps!["outbox": "0001_outbox", "messages_view": "0002_messages_view"];
+const STEPS: [Step; 3] = steps![
+    "outbox": "0001_outbox",
+    "messages_view": "0002_messages_view",
+    "destinations": "0003_destinations",
+];
 const NEWEST: u32 = STEPS.len() as u32;
 
 impl Schema for MySqlStore {
@@ -155,7 +159,11 @@ async fn begun(store: &MySqlStore, connection: &mut Conn) -> Result<Option<Layou
 /// One after the other: there is no transaction around statements that make tables.
 async fn run(connection: &mut Conn, statements: &str) -> Result<()> {
     for statement in statements.split(";\n").filter(|text| !text.trim().is_empty()) {
-        connection.query_drop(statement).await.map_err(store_error)?;
+        match connection.query_drop(statement).await {
+            // A column has no IF EXISTS everywhere: a step that was cut off finds it added, or gone, already.
+            Err(mysql_async::Error::Server(server)) if matches!(server.code, 1060 | 1091) => {}
+            done => done.map_err(store_error)?,
+        }
     }
     Ok(())
 }

@@ -1,29 +1,41 @@
 //! Who lives, and who owns what.
 
-use futures_util::future::try_join4;
+use futures_util::future::{try_join, try_join4};
 use tokio_postgres::types::Type;
 
 use super::{
     Inner, Result,
+    desk::hold,
     row::{get, shard, time},
     session::{Begin, Parameter},
     value::{self, Time},
 };
-use crate::Timestamp;
 use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId};
+use crate::{Timestamp, live};
 
 pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
     let session = inner.session().await?;
     let lease = value::wait_millis(beat.lease);
     let in_flight = value::attempt(beat.in_flight);
+    let figures = live::written(&beat.destinations);
     let worker: Parameter<'_> = (&beat.worker.0, Type::TEXT);
     session
         .execute(
             include_str!("sql/beat.sql"),
-            &[worker.clone(), (&lease, Type::INT8), (&in_flight, Type::INT4)],
+            &[
+                worker.clone(),
+                (&lease, Type::INT8),
+                (&in_flight, Type::INT4),
+                (&figures, Type::TEXT),
+            ],
         )
         .await?;
-    let row = session.one(include_str!("sql/membership.sql"), &[worker]).await?;
+    let membership = [worker];
+    let (row, holds) = try_join(
+        session.one(include_str!("sql/membership.sql"), &membership),
+        hold::all(&session),
+    )
+    .await?;
     let now = time(&row, 0)?;
     let shards: Vec<i16> = get::<Option<_>>(&row, 3)?.unwrap_or_default();
     let epochs: Vec<i64> = get::<Option<_>>(&row, 4)?.unwrap_or_default();
@@ -43,6 +55,7 @@ pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
         owned,
         claimable: number(5)?,
         next_expiry: get::<Option<Time>>(&row, 6)?.map(|until| until.0.since(now)),
+        holds,
     })
 }
 

@@ -21,7 +21,7 @@ use super::{
     Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
     StoreErrorKind, WorkerId,
 };
-use crate::limits;
+use crate::{Held, NewHold, limits, store::desk::hold::act_of};
 
 mod desk;
 mod error;
@@ -179,6 +179,13 @@ impl Store for PostgresStore {
         clean: bool,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.0.limited(lease::release(&self.0, worker, leases, clean)))
+    }
+
+    fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
+        Box::pin(self.0.limited(async move {
+            let act = act_of(worker, hold);
+            desk::hold::begin(&self.0, hold, &act).await
+        }))
     }
 
     fn leave<'a>(&'a self, worker: &'a WorkerId) -> BoxFuture<'a, Result<()>> {

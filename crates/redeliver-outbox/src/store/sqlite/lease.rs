@@ -2,10 +2,11 @@
 
 use super::{
     connection::{Done, Session},
+    desk::hold,
     row,
 };
 use crate::{
-    Timestamp,
+    Timestamp, live,
     plants::{Plant, planted},
     store::{Beat, Claimed, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId, columns::Known as _},
 };
@@ -16,7 +17,13 @@ pub(super) fn beat(session: &Session<'_>, beat: &Beat) -> Done<Membership> {
     let worker = &beat.worker.0;
     session.execute(
         include_str!("sql/beat.sql"),
-        (worker, now, lease_until, beat.in_flight),
+        (
+            worker,
+            now,
+            lease_until,
+            beat.in_flight,
+            live::written(&beat.destinations),
+        ),
     )?;
     let owned = session.rows(include_str!("sql/owned.sql"), [worker], |row| {
         Ok(Lease {
@@ -24,6 +31,7 @@ pub(super) fn beat(session: &Session<'_>, beat: &Beat) -> Done<Membership> {
             epoch: row.get(1)?,
         })
     })?;
+    let holds = hold::all(session)?;
     let membership = session.row(include_str!("sql/membership.sql"), (worker, now), |row| {
         let next_expiry: Option<i64> = row.get(3)?;
         Ok(Membership {
@@ -35,6 +43,7 @@ pub(super) fn beat(session: &Session<'_>, beat: &Beat) -> Done<Membership> {
             // A lease holds through its last millisecond.
             next_expiry: next_expiry
                 .map(|end| Timestamp::from_millis(end.saturating_add(1)).since(session.now)),
+            holds,
         })
     })?;
     Ok(membership)

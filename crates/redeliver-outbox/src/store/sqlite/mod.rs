@@ -9,8 +9,8 @@ use super::{
     Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, WorkerId,
 };
 use crate::{
-    Timestamp,
-    store::{StoreError, StoreErrorKind},
+    Held, NewHold, Timestamp,
+    store::{StoreError, StoreErrorKind, desk::hold::act_of},
 };
 
 mod connection;
@@ -196,6 +196,13 @@ impl Store for SqliteStore {
         let (shards, destination) = (shards.to_vec(), destination.to_owned());
         self.run(Purpose::Write, move |session| {
             lease::unpark(session, &shards, &destination, at_most)
+        })
+    }
+
+    fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
+        let (hold, act) = (hold.clone(), act_of(worker, hold));
+        self.run(Purpose::Write, move |session| {
+            desk::hold::begin(session, &hold, &act)
         })
     }
 

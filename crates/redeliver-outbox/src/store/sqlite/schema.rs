@@ -17,9 +17,13 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 2] = steps!["outbox": "0001_outbox", "messages_view": "0002_messages_view"];
+const STEPS: [Step; 3] = steps![
+    "outbox": "0001_outbox",
+    "messages_view": "0002_messages_view",
+    "destinations": "0003_destinations",
+];
 const NEWEST: u32 = STEPS.len() as u32;
-const MESSAGES_VIEW: &str = include_str!("migrations/0002_messages_view.up.sql");
+const MESSAGES_VIEW: &str = include_str!("migrations/0003_destinations.up.sql");
 
 /// How SQL asks for the time where nobody says it: understood by a SQLite older than 3.42 as well.
 const VIEW_CLOCK: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";

@@ -32,7 +32,7 @@ pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit
     let detail = find_dead(outbox, args.id).await?;
     match args.json {
         true => output::json(&DetailForm::of(&detail)),
-        false => output::line(&words(&detail, Timestamp::wall())),
+        false => output::line(&words(&detail, None, Timestamp::wall())),
     }
     Ok(Exit::Done)
 }

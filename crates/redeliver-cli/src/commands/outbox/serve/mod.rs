@@ -91,7 +91,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let why = tokio::select! {
         _ = signals.next() => Stop::Told,
         () = over => Stop::TimeUp,
-        () = emptied(args.until_empty, &outbox) => Stop::Empty,
+        () = emptied(args.until_empty, telling, &outbox) => Stop::Empty,
         () = reader.gone() => Stop::Unseen,
         never = retention::forget(&outbox) => match never {},
         never = figures::tell(telling, &relays.figures) => match never {},
@@ -159,9 +159,9 @@ async fn after(time: Option<Duration>) {
 }
 
 /// Ready when nothing is due or waiting, if that is asked for.
-async fn emptied(asked: bool, outbox: &Outbox) {
+async fn emptied(asked: bool, telling: Telling, outbox: &Outbox) {
     match asked {
-        true => empty::empty(outbox).await,
+        true => empty::empty(telling, outbox).await,
         false => std::future::pending().await,
     }
 }

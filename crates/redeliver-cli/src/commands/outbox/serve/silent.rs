@@ -57,7 +57,7 @@ fn silent(report: &StatusReport, lease: Duration) -> Option<(&WorkerRecord, Dura
 
 #[cfg(test)]
 mod tests {
-    use redeliver_outbox::Timestamp;
+    use redeliver_outbox::{Timestamp, live::Live};
 
     use super::*;
 
@@ -69,6 +69,7 @@ mod tests {
             alive,
             shards,
             in_flight: 0,
+            destinations: Live::new(),
         }
     }
 

@@ -79,6 +79,19 @@ impl Telling {
         );
     }
 
+    /// That some are left because their destinations are held.
+    pub(super) fn holds_back(self, messages: u64, destinations: &[String]) {
+        let names: Vec<String> = destinations.iter().map(|name| readable::line(name, 80)).collect();
+        let words = format!(
+            "messages left for destinations that are held: {messages}, for {}; `redeliver destination list` says why",
+            names.join(", ")
+        );
+        self.note(
+            &words,
+            &json!({ "event": "held", "messages": messages, "destinations": destinations }),
+        );
+    }
+
     /// That something is still waited for.
     pub(super) fn stops(self, in_flight: u64, at_most: Duration) {
         let words = format!(

@@ -12,14 +12,15 @@ pub(super) async fn append(
     work: &mut Work<'_>,
     act: &Act,
     action: &str,
-    message: MessageId,
+    message: impl Into<Option<MessageId>>,
     detail: &str,
 ) -> Result<()> {
+    let message = message.into();
     let values = (
         act.who.as_str(),
         action,
-        message.number(),
-        message.salt(),
+        message.map(MessageId::number),
+        message.map(MessageId::salt),
         act.why.as_str(),
         detail,
     );

@@ -4,18 +4,19 @@ use futures_core::future::BoxFuture;
 
 use super::{MySqlStore, Work, row};
 use crate::{
-    MessageId, NewMessage, Timestamp,
+    Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Retention, StatusReport,
+        Record, Removed, Retention, StatusReport, WorkerRecord,
     },
-    store::{LaneId, Result},
+    store::{LaneId, Result, desk::hold::by_hand},
 };
 
 mod audit;
 mod edit;
 mod enqueue;
 mod examine;
+pub(super) mod hold;
 mod look;
 mod rescue;
 mod retain;
@@ -83,6 +84,33 @@ impl Desk for MySqlStore {
 
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
         Box::pin(audit::newest(self, limit))
+    }
+
+    fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
+        Box::pin(async move {
+            let new = by_hand(destination, act)?;
+            hold::begin(self, &new, act).await
+        })
+    }
+
+    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
+        Box::pin(hold::end(self, destination, act))
+    }
+
+    fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let mut work = Work::snapshot(self, &mut connection).await?;
+            hold::all(&mut work).await
+        })
+    }
+
+    fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let mut work = Work::snapshot(self, &mut connection).await?;
+            hold::workers(&mut work).await
+        })
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

@@ -1,12 +1,9 @@
 //! The figures.
 
-use super::{MySqlStore, Work, look};
+use super::{MySqlStore, Work, hold, look};
 use crate::{
     desk::StatusReport,
-    store::{
-        Result,
-        desk::{records, status},
-    },
+    store::{Result, desk::status},
 };
 
 pub(super) async fn status(store: &MySqlStore) -> Result<StatusReport> {
@@ -22,8 +19,7 @@ pub(super) async fn status(store: &MySqlStore) -> Result<StatusReport> {
     for mut row in work.rows(include_str!("../sql/figures_attempts.sql"), ()).await? {
         status::attempts(&mut report, &mut row)?;
     }
-    let workers = work
-        .read(include_str!("../sql/workers.sql"), (), records::worker)
-        .await?;
-    Ok(status::finish(report, workers))
+    let workers = hold::workers(&mut work).await?;
+    let holds = hold::all(&mut work).await?;
+    Ok(status::finish(report, workers, holds))
 }

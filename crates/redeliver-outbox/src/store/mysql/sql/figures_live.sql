@@ -11,6 +11,7 @@ live AS (
         COALESCE(m.next_attempt_at, GREATEST(COALESCE(m.not_before, m.created_at), m.created_at)) AS due_at,
         CASE
             WHEN l.head IS NOT NULL THEN 'parked'
+            WHEN m.next_attempt_at = TIMESTAMP '9999-12-31 00:00:00' THEN 'away'
             WHEN COALESCE(m.next_attempt_at, m.not_before, m.created_at) > UTC_TIMESTAMP(3) OR b.head < m.number THEN 'waiting'
             ELSE 'due'
         END AS held
@@ -24,6 +25,7 @@ SELECT
     COUNT(CASE WHEN held = 'due' THEN 1 END),
     COUNT(CASE WHEN held = 'waiting' THEN 1 END),
     COUNT(CASE WHEN held = 'parked' THEN 1 END),
+    COUNT(CASE WHEN held = 'away' THEN 1 END),
     MIN(CASE WHEN held = 'due' THEN due_at END)
 FROM live
 GROUP BY destination

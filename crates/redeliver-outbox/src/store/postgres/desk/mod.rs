@@ -8,18 +8,19 @@ use super::{
     value,
 };
 use crate::{
-    MessageId, NewMessage, Timestamp,
+    Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Retention, StatusReport,
+        Record, Removed, Retention, StatusReport, WorkerRecord,
     },
-    store::LaneId,
+    store::{LaneId, desk::hold::by_hand},
 };
 
 mod audit;
 mod edit;
 mod enqueue;
 mod examine;
+pub(super) mod hold;
 mod look;
 mod rescue;
 mod retain;
@@ -101,6 +102,31 @@ impl Desk for PostgresStore {
 
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
         Box::pin(self.0.limited(audit::newest(&self.0, limit)))
+    }
+
+    fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
+        Box::pin(self.0.limited(async move {
+            let new = by_hand(destination, act)?;
+            hold::begin(&self.0, &new, act).await
+        }))
+    }
+
+    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
+        Box::pin(self.0.limited(hold::end(&self.0, destination, act)))
+    }
+
+    fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            hold::all(&session).await
+        }))
+    }
+
+    fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            hold::workers(&session).await
+        }))
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

@@ -1,10 +1,7 @@
 //! The figures of the whole outbox.
 
-use super::{Begin, Inner, Result, look, row::PostgresColumns};
-use crate::{
-    desk::StatusReport,
-    store::desk::{records, status},
-};
+use super::{Begin, Inner, Result, hold, look, row::PostgresColumns};
+use crate::{desk::StatusReport, store::desk::status};
 
 pub(super) async fn status(inner: &Inner) -> Result<StatusReport> {
     let mut session = inner.session().await?;
@@ -29,10 +26,8 @@ pub(super) async fn status(inner: &Inner) -> Result<StatusReport> {
     {
         status::attempts(&mut report, &mut PostgresColumns::of(&row))?;
     }
-    let workers = session
-        .read(include_str!("../sql/workers.sql"), &[], records::worker)
-        .await?;
+    let (workers, holds) = (hold::workers(&session).await?, hold::all(&session).await?);
     session.commit().await?;
     session.closed();
-    Ok(status::finish(report, workers))
+    Ok(status::finish(report, workers, holds))
 }

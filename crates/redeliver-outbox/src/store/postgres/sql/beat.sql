@@ -1,4 +1,4 @@
-INSERT INTO redeliver_workers (worker, started_at, seen_at, lease_until, in_flight)
-VALUES ($1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $2 * interval '1 millisecond', $3)
+INSERT INTO redeliver_workers (worker, started_at, seen_at, lease_until, in_flight, figures)
+VALUES ($1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $2 * interval '1 millisecond', $3, $4)
 ON CONFLICT (worker) DO UPDATE
-    SET seen_at = excluded.seen_at, lease_until = excluded.lease_until, in_flight = excluded.in_flight
+    SET seen_at = excluded.seen_at, lease_until = excluded.lease_until, in_flight = excluded.in_flight, figures = excluded.figures

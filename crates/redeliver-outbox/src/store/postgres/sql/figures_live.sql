@@ -8,6 +8,7 @@ live AS (
     SELECT message.destination,
            COALESCE(message.next_attempt_at, GREATEST(message.not_before, message.created_at)) AS due_at,
            CASE WHEN parked.head IS NOT NULL THEN 'parked'
+                WHEN message.next_attempt_at = '9999-12-31 00:00:00+00' THEN 'away'
                 WHEN COALESCE(message.next_attempt_at, message.not_before) > now() THEN 'waiting'
                 WHEN blocked.head < message.number THEN 'waiting'
                 ELSE 'due'
@@ -22,6 +23,7 @@ SELECT destination,
        count(*) FILTER (WHERE held = 'due'),
        count(*) FILTER (WHERE held = 'waiting'),
        count(*) FILTER (WHERE held = 'parked'),
+       count(*) FILTER (WHERE held = 'away'),
        min(due_at) FILTER (WHERE held = 'due')
   FROM live
  GROUP BY destination

@@ -8,18 +8,19 @@ use super::{
     row, schema,
 };
 use crate::{
-    MessageId, NewMessage, Timestamp,
+    Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Retention, StatusReport,
+        Record, Removed, Retention, StatusReport, WorkerRecord,
     },
-    store::{LaneId, Result},
+    store::{LaneId, Result, desk::hold::by_hand},
 };
 
 mod audit;
 mod edit;
 mod enqueue;
 mod examine;
+pub(super) mod hold;
 mod look;
 mod rescue;
 mod retain;
@@ -102,6 +103,26 @@ impl Desk for SqliteStore {
 
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
         self.run(Purpose::Read, move |session| audit::newest(session, limit))
+    }
+
+    fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
+        let (new, act) = (by_hand(destination, act), act.clone());
+        self.run(Purpose::Write, move |session| hold::begin(session, &new?, &act))
+    }
+
+    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
+        let (destination, act) = (destination.to_owned(), act.clone());
+        self.run(Purpose::Write, move |session| {
+            hold::end(session, &destination, &act)
+        })
+    }
+
+    fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {
+        self.run(Purpose::Read, hold::all)
+    }
+
+    fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>> {
+        self.run(Purpose::Read, hold::workers)
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

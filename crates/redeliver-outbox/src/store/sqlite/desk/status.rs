@@ -1,10 +1,7 @@
 //! The figures.
 
-use super::{Done, Session, look};
-use crate::{
-    desk::StatusReport,
-    store::desk::{records, status},
-};
+use super::{Done, Session, hold, look};
+use crate::{desk::StatusReport, store::desk::status};
 
 pub(super) fn status(session: &Session<'_>) -> Done<StatusReport> {
     let now = [session.now.as_millis()];
@@ -18,6 +15,6 @@ pub(super) fn status(session: &Session<'_>) -> Done<StatusReport> {
     session.read(include_str!("../sql/figures_attempts.sql"), [], |row| {
         status::attempts(&mut report, row)
     })?;
-    let workers = session.read(include_str!("../sql/workers.sql"), now, records::worker)?;
-    Ok(status::finish(report, workers))
+    let (workers, holds) = (hold::workers(session)?, hold::all(session)?);
+    Ok(status::finish(report, workers, holds))
 }

@@ -9,6 +9,7 @@ live AS (
         COALESCE(message.next_attempt_at, MAX(COALESCE(message.not_before, 0), message.created_at)) AS due_at,
         CASE
             WHEN parked.head IS NOT NULL THEN 'parked'
+            WHEN message.next_attempt_at = 253402214400000 THEN 'away'
             WHEN COALESCE(message.next_attempt_at, message.not_before, 0) > ?1 THEN 'waiting'
             WHEN blocked.head < message.number THEN 'waiting'
             ELSE 'due'
@@ -23,6 +24,7 @@ SELECT destination,
     COUNT(*) FILTER (WHERE held = 'due'),
     COUNT(*) FILTER (WHERE held = 'waiting'),
     COUNT(*) FILTER (WHERE held = 'parked'),
+    COUNT(*) FILTER (WHERE held = 'away'),
     MIN(due_at) FILTER (WHERE held = 'due')
 FROM live
 GROUP BY destination

@@ -1,0 +1,92 @@
+//! What destinations look like in JSON.
+
+use redeliver_outbox::{Hold, live::LiveFigures};
+use serde::Serialize;
+
+use super::{super::status::FiguresForm, overview::Overview};
+
+/// A hold.
+#[derive(Debug, Serialize)]
+pub(in super::super) struct HoldForm<'a> {
+    destination: &'a str,
+    kind: &'static str,
+    cause: &'static str,
+    detail: &'a str,
+    who: &'a str,
+    since: String,
+}
+
+impl<'a> HoldForm<'a> {
+    pub(in super::super) fn of(hold: &'a Hold) -> Self {
+        Self {
+            destination: &hold.destination,
+            kind: hold.kind.as_str(),
+            cause: hold.cause.as_str(),
+            detail: &hold.detail,
+            who: &hold.who,
+            since: hold.since.to_string(),
+        }
+    }
+}
+
+/// How workers find a destination.
+#[derive(Debug, Serialize)]
+pub(in super::super) struct LiveForm<'a> {
+    state: &'static str,
+    in_flight: u64,
+    limit: u64,
+    ceiling: u64,
+    rate: Option<f64>,
+    delivered_per_second: f64,
+    failed_per_second: f64,
+    latency_p50_ms: Option<f64>,
+    latency_p99_ms: Option<f64>,
+    held: u64,
+    until: Option<String>,
+    detail: &'a str,
+}
+
+impl<'a> LiveForm<'a> {
+    pub(in super::super) fn of(live: &'a LiveFigures) -> Self {
+        Self {
+            state: live.state.as_str(),
+            in_flight: live.in_flight,
+            limit: live.limit,
+            ceiling: live.ceiling,
+            rate: live.rate,
+            delivered_per_second: live.delivered_per_second,
+            failed_per_second: live.failed_per_second,
+            latency_p50_ms: live.latency_p50_ms,
+            latency_p99_ms: live.latency_p99_ms,
+            held: live.held,
+            until: live.until.map(|until| until.to_string()),
+            detail: &live.detail,
+        }
+    }
+}
+
+/// All of a destination.
+#[derive(Debug, Serialize)]
+pub(super) struct DestinationForm<'a> {
+    destination: &'a str,
+    configured: bool,
+    state: Option<&'static str>,
+    hold: Option<HoldForm<'a>>,
+    live: Option<LiveForm<'a>>,
+    #[serde(flatten)]
+    figures: FiguresForm,
+}
+
+impl<'a> DestinationForm<'a> {
+    pub(super) fn of(overview: &'a Overview) -> Self {
+        let known = overview.hold.is_some() || overview.live.is_some();
+        Self {
+            destination: &overview.name,
+            configured: overview.configured,
+            state: known.then(|| overview.state()),
+            hold: overview.hold.as_ref().map(HoldForm::of),
+            live: overview.live.as_ref().map(LiveForm::of),
+            figures: FiguresForm::of(&overview.figures),
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! All that is known of a destination, from the configuration, the tables and the workers.
+
+use std::collections::BTreeSet;
+
+use redeliver_outbox::{
+    Hold, Timestamp,
+    desk::{Figures, StatusReport},
+    live::{self, LiveFigures},
+};
+
+use super::{super::database::Outbox, words::trouble_of};
+use crate::{exit::NotFound, readable};
+
+/// One destination.
+#[derive(Debug)]
+pub(super) struct Overview {
+    pub(super) name: String,
+    /// Whether this configuration has it.
+    pub(super) configured: bool,
+    pub(super) hold: Option<Hold>,
+    /// How the workers find it; none if no worker that is alive has it.
+    pub(super) live: Option<LiveFigures>,
+    pub(super) figures: Figures,
+}
+
+impl Overview {
+    /// The word for how it is.
+    pub(super) fn state(&self) -> &'static str {
+        match (&self.hold, &self.live) {
+            (Some(hold), _) => hold.kind.as_str(),
+            (None, Some(live)) => live.state.as_str(),
+            (None, None) => "-",
+        }
+    }
+
+    pub(super) fn trouble(&self, now: Timestamp) -> Option<String> {
+        trouble_of(self.hold.as_ref(), self.live.as_ref(), now)
+    }
+}
+
+/// Every destination that the configuration has, that messages name, or that is held.
+pub(super) fn all(outbox: &Outbox, report: &StatusReport) -> Vec<Overview> {
+    let mut live = report.live();
+    let configured = |name: &str| outbox.settings.routes.get(name).is_some();
+    let names: BTreeSet<String> = outbox
+        .settings
+        .routes
+        .iter()
+        .map(|(name, _)| name.to_owned())
+        .chain(report.destinations.keys().cloned())
+        .chain(report.holds.iter().map(|hold| hold.destination.clone()))
+        .chain(live.keys().cloned())
+        .collect();
+    names
+        .into_iter()
+        .map(|name| Overview {
+            configured: configured(&name),
+            hold: report.holds.iter().find(|hold| hold.destination == name).cloned(),
+            live: live.remove(&name),
+            figures: report.destinations.get(&name).copied().unwrap_or_default(),
+            name,
+        })
+        .collect()
+}
+
+/// What is the matter with the destination of a message, as it continues "billing is …".
+pub(in super::super) async fn trouble(
+    outbox: &Outbox,
+    name: &str,
+    now: Timestamp,
+) -> anyhow::Result<(Option<Hold>, Option<String>)> {
+    let holds = outbox.desk().holds().await?;
+    let hold = holds.into_iter().find(|hold| hold.destination == name);
+    let workers = outbox.desk().workers().await?;
+    let alive = workers.iter().filter(|worker| worker.alive);
+    let live = live::sum(alive.map(|worker| &worker.destinations));
+    let trouble = trouble_of(hold.as_ref(), live.get(name), now);
+    Ok((hold, trouble))
+}
+
+/// The sentence that nobody has heard of such a destination.
+pub(super) fn unknown(outbox: &Outbox, name: &str, next: &str) -> anyhow::Error {
+    let names: Vec<&str> = outbox.settings.routes.iter().map(|(name, _)| name).collect();
+    NotFound(format!(
+        "there is no destination {} in this configuration ({}), and no message for one; {next}",
+        readable::line(name, 80),
+        names.join(", ")
+    ))
+    .into()
+}

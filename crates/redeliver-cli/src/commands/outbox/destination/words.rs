@@ -1,0 +1,62 @@
+//! Why a destination gets nothing, in words.
+
+use redeliver_outbox::{
+    Hold, HoldCause, Timestamp,
+    live::{LiveFigures, LiveState},
+};
+
+use super::super::when::{both, relative};
+use crate::readable;
+
+/// What is the matter with a destination, and the next step, as it continues "billing is …"; none if it takes what there is.
+pub(in super::super) fn trouble_of(
+    hold: Option<&Hold>,
+    live: Option<&LiveFigures>,
+    now: Timestamp,
+) -> Option<String> {
+    hold.map(|hold| held(hold, now))
+        .or_else(|| live.and_then(|live| unwell(live, now)))
+}
+
+fn held(hold: &Hold, now: Timestamp) -> String {
+    let name = readable::line(&hold.destination, 80);
+    let who = readable::line(&hold.who, 80);
+    let why = match hold.detail.as_str() {
+        "" => String::new(),
+        detail => format!(": {}", readable::line(detail, 400)),
+    };
+    let since = relative(hold.since, now);
+    let begun = format!("{} since {} ({since}) by", hold.kind, hold.since);
+    match hold.cause {
+        HoldCause::Hand => format!("{begun} {who}{why}; `redeliver destination resume {name}` lets it go on"),
+        HoldCause::Surge => format!(
+            "{begun} the worker {who}{why}; mend what is rejected, then `redeliver destination resume {name}`, and \
+             `redeliver dead redrive --to {name}` for what was rejected before"
+        ),
+        HoldCause::Gone => format!(
+            "{begun} the worker {who}, to which it said that it is gone{why}; once it is back, or the configuration names where it went, \
+             `redeliver destination enable {name}`"
+        ),
+    }
+}
+
+/// What the workers that are alive have met. A pause that is over in the table, or not there yet, is told by the table alone.
+fn unwell(live: &LiveFigures, now: Timestamp) -> Option<String> {
+    let why = match live.detail.as_str() {
+        "" => String::new(),
+        detail => format!(" (\"{}\")", readable::line(detail, 200)),
+    };
+    let next = live.until.map_or("soon".to_owned(), |until| both(until, now));
+    match live.state {
+        LiveState::Open => Some(format!(
+            "taken for down, because it failed too often{why}; it is tried with one message {next}"
+        )),
+        LiveState::Probing => Some(format!(
+            "taken for down, because it failed too often{why}; one message finds out whether it is well again"
+        )),
+        LiveState::Resting => Some(format!(
+            "resting, because it asked for that{why}; it goes on {next}"
+        )),
+        _ => None,
+    }
+}

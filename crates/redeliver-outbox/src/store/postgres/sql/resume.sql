@@ -1,0 +1,1 @@
+DELETE FROM redeliver_destinations WHERE destination = $1
