@@ -17,12 +17,14 @@ pub mod relay;
 pub mod state;
 pub mod store;
 mod timestamp;
+mod topic;
 
 pub use enqueue::{EnqueueError, Enqueued, InvalidMessage, NewMessage, Outbox};
 pub use inbox::{Inbox, Seen};
 pub use message::{Message, MessageId, NoMessageId, Payload};
 pub use reason::{DeadReason, NoReason};
 pub use timestamp::{Timestamp, millis_up};
+pub use topic::{InvalidTopic, TopicPattern};
 
 /// The README's examples are compiled and run as tests: here, where both halves are at hand.
 #[cfg(all(doctest, feature = "enqueue-rusqlite"))]

@@ -13,3 +13,4 @@ mod rows;
 mod send;
 mod serve;
 mod tables;
+mod topics;

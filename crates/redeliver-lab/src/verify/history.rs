@@ -29,6 +29,7 @@ pub(super) enum Kind {
     Dead,
     Postponed,
     Counted,
+    FannedOut,
 }
 
 /// Something that happened.

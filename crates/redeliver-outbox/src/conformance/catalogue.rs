@@ -3,8 +3,8 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, claim, edit, failure::Outcome, fault, guard, history, lane, lease, migrate,
-    model, order, page, payload, query, read, redrive, retain, settle, status, write,
+    Factory, Failure, away, claim, edit, failure::Outcome, fan_out, fault, guard, history, lane, lease,
+    migrate, model, order, page, payload, query, read, redrive, replay, retain, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -262,6 +262,26 @@ macro_rules! __conformance_catalogue {
             }
             away {
                 s170_what_is_put_away_comes_back_in_its_order
+            }
+            fan_out {
+                s180_an_event_becomes_a_message_for_each_destination
+                s181_an_event_told_twice_fans_out_once
+                s182_a_stale_epoch_fans_nothing_out
+                s183_numbers_come_in_the_order_of_events_and_destinations
+                s184_an_event_for_nobody_is_history
+                s185_only_an_event_fans_out
+                s186_a_redriven_event_fans_out_again
+                s187_figures_and_filters_know_events
+                s188_a_plain_insert_is_an_event
+                s189_the_step_keeps_what_is_in_the_tables
+            }
+            replay {
+                s190_each_event_is_replayed_once_in_order
+                s191_a_replay_that_ended_in_the_middle_goes_on
+                s192_replays_at_the_same_time_make_each_message_once
+                s193_what_the_history_has_not_kept_is_told
+                s194_the_time_of_the_insert_narrows_a_replay
+                s195_old_events_are_forgotten_with_what_they_became
             }
             model {
                 s160_random_histories_agree_with_the_model

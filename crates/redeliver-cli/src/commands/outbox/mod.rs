@@ -10,6 +10,7 @@ mod form;
 mod list;
 mod migrate;
 mod payload;
+mod replay;
 mod send;
 mod serve;
 mod settings;
@@ -31,6 +32,7 @@ pub(crate) enum OutboxCommand {
     Show(show::ShowArgs),
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
+    Replay(replay::ReplayArgs),
     Migrate(migrate::MigrateArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
@@ -71,6 +73,12 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
                 .map_err(|error| outbox.named(error))
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
+        OutboxCommand::Replay(args) => {
+            let outbox = args.database.open().await?;
+            replay::run(&args, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {

@@ -72,6 +72,7 @@ impl Case<'_> {
             } => self.dead(attempted.as_ref(), *reason, *lane),
             Verdict::Postponed(until) => self.postponed(*until),
             Verdict::Counted { attempt } => self.counted(*attempt),
+            Verdict::FannedOut { .. } => None,
         }
     }
 

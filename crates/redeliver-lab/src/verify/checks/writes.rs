@@ -208,6 +208,7 @@ fn event(verdict: &Verdict, now: Timestamp) -> state::Event {
             until: now.plus(*wait),
         },
         Verdict::Counted { attempt } => state::Event::Counted { attempt: *attempt },
+        Verdict::FannedOut { .. } => state::Event::FannedOut,
     }
 }
 
@@ -218,5 +219,6 @@ const fn kind(verdict: &Verdict) -> Kind {
         Verdict::Dead { .. } => Kind::Dead,
         Verdict::Postponed(_) => Kind::Postponed,
         Verdict::Counted { .. } => Kind::Counted,
+        Verdict::FannedOut { .. } => Kind::FannedOut,
     }
 }

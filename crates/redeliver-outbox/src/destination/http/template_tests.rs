@@ -14,6 +14,7 @@ fn message(key: Option<&str>, payload: impl Into<Payload>) -> Message {
         id: MessageId::new(42, 7),
         shard: 0,
         destination: "shop".to_owned(),
+        topic: None,
         key: key.map(str::to_owned),
         payload: payload.into(),
         content_type: None,

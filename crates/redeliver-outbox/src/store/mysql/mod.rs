@@ -28,6 +28,7 @@ use crate::limits::{
 
 mod desk;
 mod error;
+mod fan_out;
 mod lease;
 mod reader;
 mod row;

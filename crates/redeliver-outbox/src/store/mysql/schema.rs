@@ -13,7 +13,11 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 2] = steps!["outbox": "0001_outbox", "messages_view": "0002_messages_view"];
+const STEPS: [Step; 3] = steps![
+    "outbox": "0001_outbox",
+    "messages_view": "0002_messages_view",
+    "topics": "0004_topics",
+];
 const NEWEST: u32 = STEPS.len() as u32;
 
 impl Schema for MySqlStore {
@@ -155,7 +159,14 @@ async fn begun(store: &MySqlStore, connection: &mut Conn) -> Result<Option<Layou
 /// One after the other: there is no transaction around statements that make tables.
 async fn run(connection: &mut Conn, statements: &str) -> Result<()> {
     for statement in statements.split(";\n").filter(|text| !text.trim().is_empty()) {
-        connection.query_drop(statement).await.map_err(store_error)?;
+        match connection.query_drop(statement).await {
+            Err(mysql_async::Error::Server(server)) if DONE_BEFORE.contains(&server.code) => {}
+            result => result.map_err(store_error)?,
+        }
     }
     Ok(())
 }
+
+/// What a step that was cut off and is taken again meets: the column or the constraint is there, or is gone, already. The two servers
+/// have no statement in common that would ask first.
+const DONE_BEFORE: [u16; 5] = [1060, 1091, 1826, 3822, 3940];

@@ -25,6 +25,7 @@ use crate::limits;
 
 mod desk;
 mod error;
+mod fan_out;
 mod lease;
 mod moment;
 mod reader;

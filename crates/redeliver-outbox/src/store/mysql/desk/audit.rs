@@ -12,14 +12,14 @@ pub(super) async fn append(
     work: &mut Work<'_>,
     act: &Act,
     action: &str,
-    message: MessageId,
+    message: Option<MessageId>,
     detail: &str,
 ) -> Result<()> {
     let values = (
         act.who.as_str(),
         action,
-        message.number(),
-        message.salt(),
+        message.map(MessageId::number),
+        message.map(MessageId::salt),
         act.why.as_str(),
         detail,
     );

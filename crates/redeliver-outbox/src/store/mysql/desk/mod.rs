@@ -7,7 +7,7 @@ use crate::{
     MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Retention, StatusReport,
+        Record, Removed, Replay, Replayed, Retention, StatusReport,
     },
     store::{LaneId, Result},
 };
@@ -17,6 +17,7 @@ mod edit;
 mod enqueue;
 mod examine;
 mod look;
+mod replay;
 mod rescue;
 mod retain;
 mod status;
@@ -79,6 +80,15 @@ impl Desk for MySqlStore {
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
         Box::pin(enqueue::import(self, letters, act))
+    }
+
+    fn replay<'a>(
+        &'a self,
+        replay: &'a Replay,
+        after: i64,
+        act: Option<&'a Act>,
+    ) -> BoxFuture<'a, Result<Replayed>> {
+        Box::pin(replay::replay(self, replay, after, act))
     }
 
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {

@@ -13,10 +13,10 @@ pub(super) async fn append(
     session: &Session<'_>,
     act: &Act,
     action: &str,
-    message: MessageId,
+    message: Option<MessageId>,
     detail: &str,
 ) -> Result<()> {
-    let (number, salt) = (message.number(), message.salt());
+    let (number, salt) = (message.map(MessageId::number), message.map(MessageId::salt));
     let parameters: [Parameter<'_>; 6] = [
         (&act.who, Type::TEXT),
         (&action, Type::TEXT),

@@ -11,15 +11,15 @@ pub(super) fn append(
     session: &Session<'_>,
     act: &Act,
     action: &str,
-    message: MessageId,
+    message: Option<MessageId>,
     detail: &str,
 ) -> rusqlite::Result<()> {
     let values = (
         session.now.as_millis(),
         &act.who,
         action,
-        message.number(),
-        message.salt(),
+        message.map(MessageId::number),
+        message.map(MessageId::salt),
         &act.why,
         detail,
     );
