@@ -163,7 +163,10 @@ fn an_event_without_a_route_is_a_dead_letter_until_there_is_one() {
         folder.run(&["send", "--topic", topic, "--payload", "{}"]).done();
     }
     assert!(
-        folder.serve().err.contains("quarantined as no_route"),
+        folder
+            .serve()
+            .err
+            .contains(" on users.new: quarantined as no_route"),
         "it is told"
     );
     let lost = folder.show("1");

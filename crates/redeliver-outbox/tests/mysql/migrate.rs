@@ -25,10 +25,10 @@ async fn several_processes_migrate_at_once_and_one_does() {
     for run in running {
         taken.extend(run.await.unwrap());
     }
-    assert_eq!(taken, [1, 2]);
+    assert_eq!(taken, [1, 2, 3]);
     let mut client = database.client().await;
     assert_eq!(count(&mut client, "redeliver_shards").await, 4);
-    assert_eq!(database.store.version().await.unwrap(), 2);
+    assert_eq!(database.store.version().await.unwrap(), 3);
 }
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_migration_that_was_cut_off_is_done_again_in_the_layout_that_it_began(
     }
     assert_eq!(database.store.version().await.unwrap(), 0);
     let taken = database.store.migrate(Layout { shards: 32 }, None).await.unwrap();
-    assert_eq!(taken, [1, 2]);
+    assert_eq!(taken, [1, 2, 3]);
     assert_eq!(count(&mut client, "redeliver_shards").await, 4);
     for number in 0..50 {
         insert(&mut client, None, &number.to_string()).await;
@@ -62,10 +62,10 @@ async fn a_migration_that_was_cut_off_is_done_again_in_the_layout_that_it_began(
 #[tokio::test]
 async fn down_and_up_again() {
     let database = Database::with_shards(2).await;
-    assert_eq!(database.store.migrate(LAYOUT, Some(0)).await.unwrap(), [2, 1]);
+    assert_eq!(database.store.migrate(LAYOUT, Some(0)).await.unwrap(), [3, 2, 1]);
     assert_eq!(database.store.version().await.unwrap(), 0);
     assert_eq!(database.store.migrate(LAYOUT, Some(1)).await.unwrap(), [1]);
-    assert_eq!(database.store.migrate(LAYOUT, None).await.unwrap(), [2]);
+    assert_eq!(database.store.migrate(LAYOUT, None).await.unwrap(), [2, 3]);
     assert_eq!(
         database.store.migrate(LAYOUT, None).await.unwrap(),
         Vec::<u32>::new()
@@ -122,7 +122,7 @@ async fn a_prefix_keeps_two_outboxes_apart() {
     let other = MySqlStore::connect(&database.url, Names::new(None, "second_").unwrap())
         .await
         .unwrap();
-    assert_eq!(other.migrate(LAYOUT, None).await.unwrap(), [1, 2]);
+    assert_eq!(other.migrate(LAYOUT, None).await.unwrap(), [1, 2, 3]);
     let mut client = database.client().await;
     assert_eq!(count(&mut client, "second_shards").await, 4);
     assert_eq!(count(&mut client, "redeliver_shards").await, 2);

@@ -32,7 +32,7 @@ impl Bench {
         let store = SqliteStore::in_memory()
             .unwrap()
             .with_clock(move || Timestamp::from_millis(hand.load(Ordering::SeqCst)));
-        assert_eq!(store.migrate(Layout { shards }, None).await.unwrap(), [1, 2]);
+        assert_eq!(store.migrate(Layout { shards }, None).await.unwrap(), [1, 2, 3]);
         Self { store, clock }
     }
 

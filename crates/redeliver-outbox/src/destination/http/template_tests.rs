@@ -108,6 +108,11 @@ fn a_message_that_does_not_fit_is_told_why_without_its_values() {
     );
     for (text, place, words) in [
         ("{{key}}", PLAIN, "{{key}} has no value: the message has no key"),
+        (
+            "{{topic}}",
+            PLAIN,
+            "{{topic}} has no value: the message has no topic",
+        ),
         ("{{payload.a.c}}", PLAIN, "payload.a has no c"),
         ("{{payload.x}}", PLAIN, "the payload has no x"),
         ("{{payload.a.b}}", PLAIN, "is null"),

@@ -141,6 +141,7 @@ fn tell_death(message: &Message, settlement: &Settlement) {
             tracing::Level::WARN,
             message_id = %message.id,
             destination = %message.destination,
+            topic = message.topic.as_deref(),
             reason = %reason,
             error_message = %error,
             timestamp = %clock::timestamp(clock::wall()),
