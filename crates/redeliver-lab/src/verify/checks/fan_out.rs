@@ -14,9 +14,9 @@ pub(in crate::verify) fn check(world: &World, event: i64) -> i64 {
         return 0;
     };
     for (number, destination, shard) in &made {
+        // As old as the event: deadlines count from the insert.
         let sent = Sent {
             destination: destination.clone(),
-            committed: now,
             shard: shard.unwrap_or(origin.shard),
             ..origin.clone()
         };
