@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 
 pub use crate::enqueue::Enqueued;
 use crate::{
-    DeadReason, Held, Hold, MessageId, NewMessage, Payload, Timestamp,
+    DeadReason, Held, Hold, MessageId, NewMessage, Payload, Timestamp, TopicPattern,
     live::{self, Live},
     state::Status,
     store::{LaneId, Result},
@@ -41,6 +41,8 @@ pub struct Filter {
     pub statuses: Vec<Status>,
     /// Only to this destination.
     pub destination: Option<String>,
+    /// Only with this topic.
+    pub topic: Option<String>,
     /// Only with this key.
     pub key: Option<String>,
     /// Only dead letters with this reason.
@@ -75,8 +77,10 @@ pub struct Record {
     pub status: Status,
     /// The shard.
     pub shard: u16,
-    /// The destination.
+    /// The destination; empty if it is an event.
     pub destination: String,
+    /// What it is about.
+    pub topic: Option<String>,
     /// The key of its lane.
     pub key: Option<String>,
     /// Attempts since it was inserted or redriven.
@@ -103,6 +107,8 @@ pub struct Record {
     pub dead_lettered_at: Option<Timestamp>,
     /// When it arrived.
     pub sent_at: Option<Timestamp>,
+    /// When it became messages, if it was an event.
+    pub fanned_out_at: Option<Timestamp>,
     /// When it is too late.
     pub expires_at: Option<Timestamp>,
     /// The type of the payload.
@@ -151,6 +157,49 @@ pub struct Detail {
     pub parked_behind: Option<MessageId>,
     /// The message of its lane that is before it and still live, if there is one.
     pub waits_behind: Option<MessageId>,
+    /// The event that it was made of, if it was made of one and the history tells.
+    pub event: Option<MessageId>,
+    /// The messages that were made of it, by destination, if it was an event.
+    pub fan_out: Vec<Branch>,
+}
+
+/// A message that was made of an event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// Where to.
+    pub destination: String,
+    /// The number of the message.
+    pub number: i64,
+    /// The message, without its payload; none once it is forgotten.
+    pub record: Option<Record>,
+}
+
+/// Which events of the history are delivered once more, and where to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// The destination. An event that has a message to it already gets no other.
+    pub to: String,
+    /// The topics.
+    pub topic: TopicPattern,
+    /// Inserted at this time or later.
+    pub since: Timestamp,
+    /// Inserted before this time.
+    pub until: Option<Timestamp>,
+}
+
+/// What one step of a replay did, or would do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Replayed {
+    /// The messages made, one an event.
+    pub messages: u64,
+    /// Events that have a message to the destination already.
+    pub there_before: u64,
+    /// Events whose payload the history has not kept: no message can be made of them.
+    pub without_payload: u64,
+    /// When the oldest event of the history was inserted; none if it has none.
+    pub oldest: Option<Timestamp>,
+    /// Where the next step begins; none if this was the last one.
+    pub next: Option<i64>,
 }
 
 /// Who does something, and why. Both are kept.
@@ -169,7 +218,7 @@ pub struct AuditRecord {
     pub at: Timestamp,
     /// Who.
     pub who: String,
-    /// What: `edit`, `redrive`, `discard`, `import`; to a destination: `pause`, `disable`, `resume`.
+    /// What: `edit`, `redrive`, `discard`, `import`, `replay`; to a destination: `pause`, `disable`, `resume`.
     pub action: String,
     /// To which message; none for an act on a destination, which the detail names.
     pub message: Option<MessageId>,
@@ -197,8 +246,10 @@ pub struct Edit {
 pub struct StatusReport {
     /// The database's clock.
     pub now: Timestamp,
-    /// The sum over all destinations.
+    /// The sum over all destinations, and of what waits or died as an event.
     pub total: Figures,
+    /// Events: those that became messages count as sent.
+    pub events: Figures,
     /// By destination.
     pub destinations: BTreeMap<String, Figures>,
     /// How many live messages have been attempted how often.
@@ -265,7 +316,7 @@ pub struct WorkerRecord {
 /// What to forget, each if it is older than so long; none keeps it for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Sent messages.
+    /// Sent messages, and events that became messages.
     pub sent: Option<Duration>,
     /// Discarded dead letters. Dead letters that nobody has looked at are never forgotten.
     pub discarded: Option<Duration>,
@@ -389,6 +440,15 @@ pub trait Desk: Schema {
     /// Puts dead letters from elsewhere beside the ones here, under new ids.
     fn import<'a>(&'a self, letters: &'a [DeadLetter], act: &'a Act)
     -> BoxFuture<'a, Result<Vec<MessageId>>>;
+
+    /// One step of a replay, behind the event of this number: a bounded batch of the history. Without an act nothing is written, and
+    /// what would be is said.
+    fn replay<'a>(
+        &'a self,
+        replay: &'a Replay,
+        after: i64,
+        act: Option<&'a Act>,
+    ) -> BoxFuture<'a, Result<Replayed>>;
 
     /// The newest acts of operators.
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>>;

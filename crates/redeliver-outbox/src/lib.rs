@@ -19,6 +19,7 @@ pub mod relay;
 pub mod state;
 pub mod store;
 mod timestamp;
+mod topic;
 
 pub use enqueue::{EnqueueError, Enqueued, InvalidMessage, NewMessage, Outbox};
 pub use hold::{Held, Hold, HoldCause, HoldKind, NewHold, NoHold};
@@ -26,6 +27,7 @@ pub use inbox::{Inbox, Seen};
 pub use message::{Message, MessageId, NoMessageId, Payload};
 pub use reason::{DeadReason, NoReason};
 pub use timestamp::{Timestamp, millis_up};
+pub use topic::{InvalidTopic, TopicPattern};
 
 /// The README's examples are compiled and run as tests: here, where both halves are at hand.
 #[cfg(all(doctest, feature = "enqueue-rusqlite"))]

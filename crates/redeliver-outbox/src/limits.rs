@@ -6,6 +6,8 @@ use std::time::Duration;
 pub const ERROR_LIMIT: usize = 1000;
 /// The longest name of a destination, in bytes.
 pub const DESTINATION_LIMIT: usize = 200;
+/// The longest topic, and the longest pattern of topics, in bytes.
+pub const TOPIC_LIMIT: usize = 200;
 /// The longest key of a lane, in bytes.
 pub const KEY_LIMIT: usize = 1000;
 /// The longest de-duplication key, in bytes.
@@ -56,6 +58,8 @@ pub const SHUTDOWN: Duration = Duration::from_secs(20);
 pub const DEDUPLICATION_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How long the history of what was sent is kept.
 pub const HISTORY_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
+/// How many events of the history one step of a replay looks at.
+pub const REPLAY_BATCH: usize = 500;
 /// How many rows one step of retention removes.
 pub const RETENTION_BATCH: usize = 1000;
 

@@ -31,6 +31,18 @@ impl MessageId {
         }
     }
 
+    /// The random part of a new message.
+    #[cfg(any(
+        feature = "sqlite",
+        feature = "postgres",
+        feature = "mysql",
+        feature = "_enqueue-async",
+        feature = "_enqueue-blocking"
+    ))]
+    pub(crate) fn draw_salt() -> i64 {
+        Self::new(0, redeliver::entropy::draw().cast_signed()).salt()
+    }
+
     /// The number of the row.
     #[must_use]
     pub const fn number(self) -> i64 {
@@ -216,8 +228,10 @@ pub struct Message {
     pub id: MessageId,
     /// The shard that the database put it in.
     pub shard: u16,
-    /// The name of its destination.
+    /// The name of its destination; empty if it is an event, which goes where the routes of its topic lead.
     pub destination: String,
+    /// What it is about, in words with dots between them.
+    pub topic: Option<String>,
     /// Its ordering key: with its destination, its lane.
     pub key: Option<String>,
     /// What is delivered.
@@ -256,6 +270,7 @@ impl Message {
             id,
             shard: 0,
             destination: new.destination.clone(),
+            topic: new.topic.clone(),
             key: new.key.clone(),
             payload: new.payload.clone(),
             content_type: new.content_type.clone(),
@@ -279,6 +294,12 @@ impl Message {
         self.id.number()
     }
 
+    /// Whether it is an event: not to be sent, but to become a message for each destination of its topic.
+    #[must_use]
+    pub const fn is_event(&self) -> bool {
+        self.destination.is_empty()
+    }
+
     /// What it weighs in memory, near enough for a limit.
     #[must_use]
     pub fn weight(&self) -> usize {
@@ -286,6 +307,7 @@ impl Message {
         size_of::<Self>()
             + self.payload.len()
             + self.destination.len()
+            + text(&self.topic)
             + text(&self.key)
             + text(&self.headers)
             + text(&self.last_error)

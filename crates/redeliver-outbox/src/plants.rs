@@ -89,6 +89,8 @@ plants! {
     RedriveNotAudited = "redrive-not-audited": "a redrive is not in the audit",
     DiscardNotAudited = "discard-not-audited": "a discard is not in the audit",
     RedriveKeepsAttempts = "redrive-keeps-attempts": "a redrive does not begin at no attempts",
+    EventMissesOne = "event-misses-one": "an event becomes no message for the first of its destinations",
+    EventStays = "event-stays": "an event that became messages stays, to become them again",
     RedriveLeavesDeadLetter = "redrive-leaves-dead-letter": "a message that is put back stays a dead letter as well",
 }
 

@@ -41,6 +41,8 @@ reasons! {
     InvalidKey = "invalid_key",
     /// No destination has this name.
     UnknownDestination = "unknown_destination",
+    /// No route leads anywhere from its topic.
+    NoRoute = "no_route",
     /// It may have arrived, and its destination may not be sent the same thing twice.
     UnknownOutcome = "unknown_outcome",
     /// The server asked for a longer wait than the policy allows.

@@ -11,6 +11,9 @@
 //!                  └┘ edited
 //! ```
 //!
+//! An event is a message without a destination: from live it goes to *fanned out*, which is its end; the messages that are made of it
+//! begin as inserted.
+//!
 //! The tables repeat it as constraints and the statements as guards; a test drives random histories through this function and through
 //! each database, and compares.
 
@@ -35,11 +38,13 @@ pub enum Status {
     DeadLettered,
     /// Quarantined, then given up by an operator.
     Discarded,
+    /// An event that has become a message for each destination of its topic.
+    FannedOut,
 }
 
 impl Status {
     /// Every status, in the order of a message's life.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Pending,
         Self::Processing,
         Self::Failed,
@@ -47,6 +52,7 @@ impl Status {
         Self::Sent,
         Self::DeadLettered,
         Self::Discarded,
+        Self::FannedOut,
     ];
 
     /// The word in the view and on the command line.
@@ -60,6 +66,7 @@ impl Status {
             Self::Sent => "sent",
             Self::DeadLettered => "dead_lettered",
             Self::Discarded => "discarded",
+            Self::FannedOut => "fanned_out",
         }
     }
 }
@@ -72,7 +79,9 @@ impl fmt::Display for Status {
 
 /// A word that is no status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("'{0}' is no status: use pending, processing, failed, parked, sent, dead_lettered or discarded")]
+#[error(
+    "'{0}' is no status: use pending, processing, failed, parked, sent, dead_lettered, discarded or fanned_out"
+)]
 pub struct NoStatus(String);
 
 impl FromStr for Status {
@@ -97,6 +106,8 @@ pub enum Place {
     Dead,
     /// The dead letters, marked as given up.
     Discarded,
+    /// The history of events.
+    FannedOut,
 }
 
 /// All that the machine knows of a message.
@@ -152,6 +163,8 @@ pub enum Event {
         /// Why.
         reason: DeadReason,
     },
+    /// It was an event, and has become messages.
+    FannedOut,
     /// It waits, unattempted.
     Postponed {
         /// Until when.
@@ -199,6 +212,11 @@ pub fn apply(state: State, event: Event, now: Timestamp) -> Result<State, Refuse
                 ..state
             })
         }
+        (Place::Live, Event::FannedOut) => Ok(State {
+            place: Place::FannedOut,
+            next_attempt_at: None,
+            ..state
+        }),
         (Place::Live, Event::Postponed { until }) => Ok(State {
             next_attempt_at: Some(until),
             ..state
@@ -298,7 +316,9 @@ mod tests {
         )
         .unwrap();
         let discarded = apply(dead, Event::Discarded, NOW).unwrap();
-        for state in [sent, discarded] {
+        let fanned_out = apply(State::INSERTED, Event::FannedOut, NOW).unwrap();
+        assert_eq!(fanned_out.place, Place::FannedOut);
+        for state in [sent, discarded, fanned_out] {
             for event in [
                 Event::Counted { attempt: 1 },
                 Event::Delivered { attempt: 1 },
@@ -306,6 +326,7 @@ mod tests {
                 Event::Redriven,
                 Event::Discarded,
                 Event::Edited,
+                Event::FannedOut,
             ] {
                 assert_eq!(apply(state, event, NOW), Err(Refused), "{event:?}");
             }

@@ -128,6 +128,19 @@ fn tempdir(name: &str) -> std::path::PathBuf {
 }
 
 #[test]
+fn topics_lead_to_destinations() {
+    let config = parse(Config::example()).unwrap();
+    let of = |topic| config.destinations.of_topic(topic).unwrap();
+    assert_eq!(of("orders.paid"), ["audit", "billing"]);
+    assert_eq!(of("users.new"), ["audit"]);
+    let few = "[destinations.a]\ntype = \"log\"\n[routes]\n\"x.*\" = \"a\"\n\"quiet\" = []\n";
+    let routes = parse(few).unwrap().destinations;
+    assert_eq!(routes.of_topic("x.y"), Some(vec!["a".to_owned()]));
+    assert_eq!(routes.of_topic("quiet"), Some(Vec::new()));
+    assert_eq!(routes.of_topic("z"), None);
+}
+
+#[test]
 fn an_empty_file_is_a_valid_one() {
     let config = parse("").unwrap();
     assert_eq!((config.database, config.destinations.iter().count()), (None, 0));
@@ -247,6 +260,38 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
         (
             "a field of another type",
             "[destinations.audit]\ntype = \"log\"\nurl = \"https://example.com\"".to_owned(),
+        ),
+        (
+            "a route to nobody known",
+            format!("{BILLING}[routes]\n\"orders.*\" = [\"biling\"]"),
+        ),
+        (
+            "a route without destinations",
+            "[routes]\n\"orders.*\" = \"billing\"".to_owned(),
+        ),
+        (
+            "a route of the wrong kind",
+            format!("{BILLING}[routes]\n\"orders.*\" = 5"),
+        ),
+        (
+            "a destination twice",
+            format!("{BILLING}[routes]\norders = [\"billing\", \"billing\"]"),
+        ),
+        (
+            "a pattern without quotes",
+            format!("{BILLING}[routes]\norders.paid = \"billing\""),
+        ),
+        (
+            "an empty pattern",
+            format!("{BILLING}[routes]\n\"\" = \"billing\""),
+        ),
+        (
+            "a broken pattern",
+            format!("{BILLING}[routes]\n\"**.paid\" = \"billing\""),
+        ),
+        (
+            "a pattern twice",
+            format!("{BILLING}[routes]\norders = \"billing\"\norders = []"),
         ),
         ("a number for a duration", format!("{BILLING}timeout = 30")),
         ("a duration without a unit", format!("{BILLING}timeout = \"30\"")),

@@ -11,6 +11,7 @@ fn message(payload: impl Into<Payload>) -> Message {
         id: MessageId::new(42, 7),
         shard: 0,
         destination: "billing".to_owned(),
+        topic: None,
         key: None,
         payload: payload.into(),
         content_type: None,

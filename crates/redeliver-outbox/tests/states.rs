@@ -11,7 +11,13 @@ use redeliver_outbox::{
 
 const PAGE: &str = include_str!("../../../docs/states.md");
 const NOW: Timestamp = Timestamp::from_millis(1_000);
-const PLACES: [Place; 4] = [Place::Live, Place::Sent, Place::Dead, Place::Discarded];
+const PLACES: [Place; 5] = [
+    Place::Live,
+    Place::Sent,
+    Place::Dead,
+    Place::Discarded,
+    Place::FannedOut,
+];
 
 /// From where, by what, to where.
 type Transitions = BTreeSet<(String, String, String)>;
@@ -22,6 +28,7 @@ const fn place_name(place: Place) -> &'static str {
         Place::Sent => "sent",
         Place::Dead => "dead",
         Place::Discarded => "discarded",
+        Place::FannedOut => "fanned_out",
     }
 }
 
@@ -36,6 +43,7 @@ const fn event_name(event: Event) -> &'static str {
         Event::Redriven => "redriven",
         Event::Discarded => "discarded",
         Event::Edited => "edited",
+        Event::FannedOut => "fanned_out",
     }
 }
 
@@ -48,6 +56,7 @@ fn events() -> Vec<Event> {
         Event::Redriven,
         Event::Discarded,
         Event::Edited,
+        Event::FannedOut,
         Event::Dead {
             attempt: None,
             reason,

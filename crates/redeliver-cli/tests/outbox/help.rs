@@ -10,6 +10,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "list",
         "show",
         "why",
+        "replay",
         "migrate",
         "check",
         "destination test",

@@ -17,3 +17,4 @@ mod rows;
 mod send;
 mod serve;
 mod tables;
+mod topics;

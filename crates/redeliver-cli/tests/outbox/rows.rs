@@ -38,7 +38,7 @@ fn what_cannot_be_sent_is_quarantined_with_its_reason_and_holds_nobody_up() {
     };
     for row in [
         with(("destination", text("nowhere"))),
-        with(("destination", text(""))),
+        vec![("topic", text("no.where")), ("payload", text("{}"))],
         with(("payload", text("{oops"))),
         with(("payload", text("x".repeat((1 << 20) + 1)))),
         with(("headers", text(r#"{"x-a":"b\r\nx-c: d"}"#))),
@@ -71,7 +71,7 @@ fn what_cannot_be_sent_is_quarantined_with_its_reason_and_holds_nobody_up() {
     let expected = [
         "sent",
         "unknown_destination",
-        "unknown_destination",
+        "no_route",
         "invalid_payload",
         "too_large",
         "invalid_headers",

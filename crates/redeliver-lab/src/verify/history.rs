@@ -30,6 +30,7 @@ pub(super) enum Kind {
     Dead,
     Postponed,
     Counted,
+    FannedOut,
 }
 
 /// Something that happened.

@@ -26,7 +26,9 @@ pub(super) fn places(connection: &Connection, number: i64) -> Result<Vec<Seen>> 
          SELECT iif(discarded_at IS NULL, 1, 2), attempts, redrives, NULL, reason, not_before, expires_at
          FROM redeliver_dead WHERE number = ?1
          UNION ALL
-         SELECT 3, attempts, redrives, NULL, NULL, NULL, NULL FROM redeliver_sent WHERE number = ?1",
+         SELECT 3, attempts, redrives, NULL, NULL, NULL, NULL FROM redeliver_sent WHERE number = ?1
+         UNION ALL
+         SELECT 4, 0, 0, NULL, NULL, NULL, NULL FROM redeliver_events WHERE number = ?1",
     )?;
     let rows = statement.query_map([number], |row| {
         let reason: Option<String> = row.get(4)?;
@@ -36,7 +38,8 @@ pub(super) fn places(connection: &Connection, number: i64) -> Result<Vec<Seen>> 
                     0 => Place::Live,
                     1 => Place::Dead,
                     2 => Place::Discarded,
-                    _ => Place::Sent,
+                    3 => Place::Sent,
+                    _ => Place::FannedOut,
                 },
                 attempts: row.get(1)?,
                 redrives: row.get(2)?,
@@ -113,6 +116,18 @@ pub(super) fn predecessor(
     statement
         .query_row((destination, key, number), |row| row.get(0))
         .optional()
+}
+
+/// The messages that were made of an event, by number: the number, the destination and the shard, if it is live.
+pub(super) fn made_of(connection: &Connection, event: i64) -> Result<Vec<(i64, String, Option<u16>)>> {
+    connection
+        .prepare_cached(
+            "SELECT made.number, made.destination, live.shard
+             FROM redeliver_fan_out AS made LEFT JOIN redeliver_outbox AS live ON live.number = made.number
+             WHERE made.event_number = ?1 ORDER BY made.number",
+        )?
+        .query_map([event], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
+        .collect()
 }
 
 /// The head that a lane stands still for.

@@ -204,6 +204,11 @@ fn relay(world: &Arc<World>) -> (Relay, Arc<Control>) {
         };
         routes = routes.with(plan.name.clone(), route);
     }
+    if !world.scenario.interested.is_empty()
+        && let Ok(pattern) = "things.*".parse()
+    {
+        routes = routes.with_topic(pattern, world.scenario.interested.iter().cloned());
+    }
     let store = Troubled::new(Arc::clone(world), Arc::clone(&control));
     let relay = Relay::new(Arc::new(store), routes, config)
         .witnessed_by(Arc::new(Eyes::new(Arc::clone(world), process)));

@@ -14,7 +14,7 @@ use super::{
     history::Event,
     process::{Slots, running},
     record::Sent,
-    scenario::LONGEST_DELAY_MS,
+    scenario::{LONGEST_DELAY_MS, TOPIC},
     world::{State, World},
 };
 
@@ -31,8 +31,8 @@ struct Draft {
 }
 
 const INSERT: &str =
-    "INSERT INTO redeliver_outbox (salt, destination, lane, payload, not_before, expires_at, created_at)
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) RETURNING number, shard";
+    "INSERT INTO redeliver_outbox (salt, destination, topic, lane, payload, not_before, expires_at, created_at)
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING number, shard";
 
 /// Writes its share of the messages over the storm.
 pub(super) async fn produce(world: Arc<World>, slots: Slots, producer: usize) {
@@ -73,6 +73,9 @@ pub(super) async fn produce(world: Arc<World>, slots: Slots, producer: usize) {
 
 fn draft(world: &World, chance: &mut Chance, token: &str) -> Draft {
     let scenario = &world.scenario;
+    if !scenario.interested.is_empty() && chance.happens(0.2) {
+        return event(world, chance, token);
+    }
     let unknown = chance.happens(0.01);
     let plan = chance.pick(&scenario.destinations).filter(|_| !unknown);
     let key = chance
@@ -94,6 +97,24 @@ fn draft(world: &World, chance: &mut Chance, token: &str) -> Draft {
         salt: chance.bits() as i64,
         poison: chance.happens(scenario.faults.poison),
         broken: broken_json || too_large,
+    }
+}
+
+/// A message without a destination. It has a key, because the shards of messages without one depend on salts that the store draws by
+/// itself for what it makes of an event.
+fn event(world: &World, chance: &mut Chance, token: &str) -> Draft {
+    let now = world.clocks.database();
+    Draft {
+        destination: String::new(),
+        key: Some(format!("lane-{}", chance.between(1, world.scenario.lanes as u64))),
+        payload: format!("{{\"event\":\"{token}\"}}"),
+        not_before: chance
+            .happens(0.1)
+            .then(|| now.plus(chance.millis(0, LONGEST_DELAY_MS))),
+        expires_at: chance.happens(0.1).then(|| now.plus(chance.millis(500, 90_000))),
+        salt: chance.bits() as i64,
+        poison: false,
+        broken: false,
     }
 }
 
@@ -201,6 +222,7 @@ fn insert(
         let values = (
             draft.salt,
             &draft.destination,
+            draft.destination.is_empty().then_some(TOPIC),
             &draft.key,
             &draft.payload,
             draft.not_before.map(Timestamp::as_millis),

@@ -19,7 +19,12 @@ pub(super) struct Scenario {
     pub(super) relay: RelayLimits,
     pub(super) destinations: Vec<DestinationPlan>,
     pub(super) faults: Faults,
+    /// Where events go, by name; none if there are no events.
+    pub(super) interested: Vec<String>,
 }
+
+/// What every event is about.
+pub(super) const TOPIC: &str = "things.changed";
 
 /// The relay's limits: small, so that they are met.
 #[derive(Clone, Copy, Debug)]
@@ -97,9 +102,10 @@ impl Scenario {
     pub(super) fn of(seed: u64) -> Self {
         let mut chance = Chance::new(seed, "scenario");
         let processes = chance.count(2, 4);
-        let destinations = (0..chance.count(1, 4))
+        let destinations: Vec<DestinationPlan> = (0..chance.count(1, 4))
             .map(|at| DestinationPlan::draw(at, &mut chance))
             .collect();
+        let names: Vec<String> = destinations.iter().map(|plan| plan.name.clone()).collect();
         let mut scenario = Self {
             seed,
             shards: u16::try_from(chance.between(1, 8)).unwrap_or(1),
@@ -111,7 +117,11 @@ impl Scenario {
             relay: RelayLimits::draw(&mut chance),
             destinations,
             faults: Faults::draw(&mut chance),
+            interested: Vec::new(),
         };
+        if chance.happens(0.6) {
+            scenario.interested = names.into_iter().filter(|_| chance.happens(0.8)).collect();
+        }
         scenario.draw_holds(&mut Chance::new(seed, "holds"));
         scenario
     }

@@ -152,6 +152,7 @@ fn message(number: usize, body: &str) -> Message {
         id: MessageId::new(i64::try_from(number).unwrap_or(i64::MAX), 7),
         shard: 0,
         destination: "hook".to_owned(),
+        topic: None,
         key: None,
         payload: body.into(),
         content_type: None,

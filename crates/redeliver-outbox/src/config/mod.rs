@@ -12,6 +12,7 @@ mod request;
 mod section;
 mod settings;
 mod source;
+mod topics;
 mod value;
 
 use std::{fmt, fs::File, io::Read as _, path::Path};
@@ -55,7 +56,7 @@ pub struct Config {
     pub relay: RelaySettings,
     /// What is forgotten, and when.
     pub retention: Retention,
-    /// Where messages go.
+    /// Where messages go, and which topics lead where.
     pub destinations: Routes,
 }
 
@@ -99,7 +100,10 @@ impl Config {
         Ok(Self {
             database: root.get("database").map(|field| field.secret()).transpose()?,
             names: settings::names(&root)?,
-            destinations: destinations::routes(root.get("destinations"), &relay)?,
+            destinations: topics::routes(
+                root.section("routes")?,
+                destinations::routes(root.get("destinations"), &relay)?,
+            )?,
             retention: settings::retention(root.section("retention")?)?,
             relay,
         })
@@ -119,6 +123,7 @@ const ROOT: &[&str] = &[
     "relay",
     "retention",
     "destinations",
+    "routes",
 ];
 
 /// Without the database's address, which may hold a password.

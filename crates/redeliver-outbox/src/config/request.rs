@@ -37,11 +37,11 @@ fn events(builder: HttpBuilder, events: &Section<'_, '_>) -> Result<HttpBuilder,
         .require("mode", "structured or binary")?
         .word(&["structured", "binary"])?;
     let source = events.require("source", "who sends the events, such as \"/shop\"")?;
-    let kind = events.require(
-        "type",
-        "what they are, such as \"com.example.order.{{payload.kind}}\"",
-    )?;
-    Ok(builder.cloudevents(mode, source.text()?, kind.text()?))
+    let kind = match events.get("type") {
+        Some(kind) => kind.text()?,
+        None => "{{topic}}",
+    };
+    Ok(builder.cloudevents(mode, source.text()?, kind))
 }
 
 /// One of the ways to prove who we are.

@@ -98,7 +98,6 @@ impl<'s, 't> Field<'s, 't> {
     }
 
     /// The items of a list.
-    #[cfg(feature = "http")]
     pub(super) fn items(&self) -> Result<impl Iterator<Item = Self>, ConfigError> {
         let list = self.value.as_array().ok_or_else(|| self.instead("a list"))?;
         Ok(list.iter().map(|item| Field {

@@ -3,8 +3,8 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, claim, edit, failure::Outcome, fault, guard, history, hold, lane, lease, migrate,
-    model, order, page, payload, query, read, redrive, retain, settle, status, write,
+    Factory, Failure, away, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold, lane, lease,
+    migrate, model, order, page, payload, query, read, redrive, replay, retain, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -271,6 +271,26 @@ macro_rules! __conformance_catalogue {
                 s183_holds_at_the_same_time_are_one
                 s184_no_name_is_no_destination
                 s185_what_a_worker_tells_of_its_destinations_is_read
+            }
+            fan_out {
+                s190_an_event_becomes_a_message_for_each_destination
+                s191_an_event_told_twice_fans_out_once
+                s192_a_stale_epoch_fans_nothing_out
+                s193_numbers_come_in_the_order_of_events_and_destinations
+                s194_an_event_for_nobody_is_history
+                s195_only_an_event_fans_out
+                s196_a_redriven_event_fans_out_again
+                s197_figures_and_filters_know_events
+                s198_a_plain_insert_is_an_event
+                s199_the_step_keeps_what_is_in_the_tables
+            }
+            replay {
+                s200_each_event_is_replayed_once_in_order
+                s201_a_replay_that_ended_in_the_middle_goes_on
+                s202_replays_at_the_same_time_make_each_message_once
+                s203_what_the_history_has_not_kept_is_told
+                s204_the_time_of_the_insert_narrows_a_replay
+                s205_old_events_are_forgotten_with_what_they_became
             }
             model {
                 s160_random_histories_agree_with_the_model

@@ -285,6 +285,7 @@ fn state_of(record: &Record) -> State {
             Status::Sent => Place::Sent,
             Status::DeadLettered => Place::Dead,
             Status::Discarded => Place::Discarded,
+            Status::FannedOut => Place::FannedOut,
             Status::Pending | Status::Processing | Status::Failed | Status::Parked => Place::Live,
         },
         attempts: record.attempts,

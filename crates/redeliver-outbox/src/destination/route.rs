@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
 use redeliver::Policy;
 
 use super::{Destination, Manners};
-use crate::limits;
+use crate::{TopicPattern, limits, topic::TopicRoutes};
 
 /// What happens to a lane when its head fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -107,9 +107,12 @@ pub enum Expects {
     Schema(Arc<jsonschema::Validator>),
 }
 
-/// The destinations by their names.
+/// The destinations by their names, and which topics lead to which of them.
 #[derive(Clone, Debug, Default)]
-pub struct Routes(BTreeMap<String, Route>);
+pub struct Routes {
+    destinations: BTreeMap<String, Route>,
+    topics: TopicRoutes,
+}
 
 impl Routes {
     /// No destination yet.
@@ -121,18 +124,48 @@ impl Routes {
     /// One more; the last one of a name counts.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, route: Route) -> Self {
-        self.0.insert(name.into(), route);
+        self.destinations.insert(name.into(), route);
         self
+    }
+
+    /// Events whose topic fits the pattern go to these destinations too; to none of them, an event is only kept in the history.
+    #[must_use]
+    pub fn with_topic(
+        mut self,
+        pattern: TopicPattern,
+        destinations: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Self {
+        let destinations = destinations.into_iter().map(Into::into).collect();
+        self.topics.push(pattern, destinations);
+        self
+    }
+
+    /// The patterns of topics, and the destinations that each leads to.
+    pub fn topics(&self) -> impl Iterator<Item = (&TopicPattern, &[String])> {
+        self.topics.iter()
+    }
+
+    /// Whether any topic leads anywhere.
+    pub(crate) const fn has_topics(&self) -> bool {
+        !self.topics.is_empty()
+    }
+
+    /// The destinations of a topic, each once, by name; none if no pattern fits it.
+    #[must_use]
+    pub fn of_topic(&self, topic: &str) -> Option<Vec<String>> {
+        self.topics.of(topic)
     }
 
     /// The one of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Route> {
-        self.0.get(name)
+        self.destinations.get(name)
     }
 
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Route)> {
-        self.0.iter().map(|(name, route)| (name.as_str(), route))
+        self.destinations
+            .iter()
+            .map(|(name, route)| (name.as_str(), route))
     }
 }

@@ -20,7 +20,7 @@ pub(super) enum Fate {
 
 impl<'a> Entry<'a> {
     pub(super) fn new(message: &'a NewMessage, fate: Fate) -> Self {
-        let salt = MessageId::new(0, redeliver::entropy::draw().cast_signed()).salt();
+        let salt = MessageId::draw_salt();
         Self { message, salt, fate }
     }
 
@@ -38,7 +38,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The values of one row, in the order of `insert.sql`.
-    pub(super) fn columns(&self) -> [Parameter<'a>; 12] {
+    pub(super) fn columns(&self) -> [Parameter<'a>; 13] {
         let message = self.message;
         let text = |text: &'a Option<String>| Parameter::Text(text.as_deref().map(Into::into));
         let (payload, binary) = message.payload.columns();
@@ -47,6 +47,7 @@ impl<'a> Entry<'a> {
         [
             Parameter::integer(self.salt),
             Parameter::text(&message.destination),
+            text(&message.topic),
             text(&message.key),
             Parameter::Text(payload.map(Into::into)),
             Parameter::Binary(binary.map(Into::into)),

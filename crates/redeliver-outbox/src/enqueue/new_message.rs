@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::{Payload, Timestamp, limits};
+use crate::{Payload, Timestamp, limits, topic::check_topic};
 
 /// A message that is not yet in the outbox.
 ///
@@ -18,7 +18,9 @@ use crate::{Payload, Timestamp, limits};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewMessage {
+    /// Empty for an event.
     pub(crate) destination: String,
+    pub(crate) topic: Option<String>,
     pub(crate) key: Option<String>,
     pub(crate) payload: Payload,
     pub(crate) content_type: Option<String>,
@@ -53,6 +55,7 @@ impl NewMessage {
     pub fn to(destination: impl Into<String>) -> Self {
         Self {
             destination: destination.into(),
+            topic: None,
             key: None,
             payload: Payload::Text(String::new()),
             content_type: None,
@@ -62,6 +65,27 @@ impl NewMessage {
             expiry: Due::Unset,
             deduplication_key: None,
         }
+    }
+
+    /// An event on this topic, with an empty payload so far: the relay makes a message of it for each destination that the routes of
+    /// its configuration name.
+    ///
+    /// ```
+    /// use redeliver_outbox::NewMessage;
+    ///
+    /// let event = NewMessage::on("orders.paid").key("order-7").payload(r#"{"order":7}"#);
+    /// assert!(event.validate().is_ok());
+    /// ```
+    #[must_use]
+    pub fn on(topic: impl Into<String>) -> Self {
+        Self::to("").topic(topic)
+    }
+
+    /// What the message is about. With a destination, that is all that it says.
+    #[must_use]
+    pub fn topic(mut self, topic: impl Into<String>) -> Self {
+        self.topic = Some(topic.into());
+        self
     }
 
     /// Messages with the same destination and key are delivered one at a time, in the order in which they were inserted.
@@ -140,7 +164,12 @@ impl NewMessage {
     ///
     /// If it would not: the field, and what is allowed.
     pub fn validate(&self) -> Result<(), InvalidMessage> {
-        text("destination", &self.destination, limits::DESTINATION_LIMIT)?;
+        if let Some(topic) = &self.topic {
+            check_topic(topic).or_else(|error| refuse("topic", error.to_string()))?;
+        }
+        if self.topic.is_none() || !self.destination.is_empty() {
+            text("destination", &self.destination, limits::DESTINATION_LIMIT)?;
+        }
         if let Some(key) = &self.key {
             text("key", key, limits::KEY_LIMIT)?;
         }

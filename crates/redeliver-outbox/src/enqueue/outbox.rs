@@ -111,7 +111,7 @@ impl Outbox {
     /// let outbox = Outbox::default();
     /// let statements = outbox.statements(Dialect::Postgres, &message)?;
     /// assert!(statements.message.sql.starts_with("INSERT INTO redeliver_outbox"));
-    /// assert_eq!(statements.message.parameters.len(), 12);
+    /// assert_eq!(statements.message.parameters.len(), 13);
     /// assert_eq!(statements.deduplication, None);
     /// # Ok::<(), redeliver_outbox::EnqueueError>(())
     /// ```

@@ -3,6 +3,7 @@
 
 mod config;
 mod engine;
+mod fan_out;
 mod lane;
 mod manners;
 mod membership;

@@ -136,6 +136,9 @@ impl Rows {
             Verdict::Postponed(Until::At(at)) => row.next_attempt_at = Some(*at),
             Verdict::Postponed(Until::After(wait)) => row.next_attempt_at = Some(now.plus(*wait)),
             Verdict::Counted { attempt } => row.attempts = *attempt,
+            Verdict::FannedOut { .. } => {
+                self.live.remove(&number);
+            }
         }
     }
 
@@ -333,6 +336,7 @@ impl World {
             id: MessageId::new(self.last, 7),
             shard,
             destination: ["a", "b", "nowhere"][destination].to_owned(),
+            topic: None,
             key: key.map(|key| format!("{shard}-{key}")),
             payload: Payload::from("x"),
             content_type: None,

@@ -64,6 +64,7 @@ pub struct Figures {
     pub(super) delivered: AtomicU64,
     pub(super) retried: AtomicU64,
     pub(super) dead: AtomicU64,
+    pub(super) fanned_out: AtomicU64,
     pub(super) shards: AtomicU64,
     pub(super) in_flight: AtomicU64,
 }
@@ -87,6 +88,11 @@ impl Figures {
     /// Messages quarantined.
     pub fn dead(&self) -> u64 {
         self.dead.load(Ordering::Relaxed)
+    }
+
+    /// Events that became messages.
+    pub fn fanned_out(&self) -> u64 {
+        self.fanned_out.load(Ordering::Relaxed)
     }
 
     /// Shards owned now.

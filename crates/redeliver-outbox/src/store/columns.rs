@@ -67,6 +67,7 @@ pub(super) fn message(row: &mut dyn Columns) -> Result<Message> {
         id: row.id()?,
         shard: row.count()?,
         destination: row.known_text()?,
+        topic: row.text()?,
         key: row.text()?,
         payload: row.payload()?.unwrap_or_else(|| Payload::from("")),
         content_type: row.text()?,

@@ -54,7 +54,11 @@ impl Conditions {
                 .iter()
                 .map(|status| Value::Text(status.to_string())),
         );
-        let texts = [("destination", &filter.destination), ("lane", &filter.key)];
+        let texts = [
+            ("destination", &filter.destination),
+            ("topic", &filter.topic),
+            ("lane", &filter.key),
+        ];
         for (column, text) in texts {
             if let Some(text) = text {
                 let place = conditions.place(Value::Text(text.clone()));

@@ -268,6 +268,12 @@ pub enum Verdict {
         /// What becomes of its lane, if it has one.
         lane: AfterDeath,
     },
+    /// It was an event: a message for each of these destinations takes its place, in their order, and the [`History`] gets it. No
+    /// destination is named twice.
+    FannedOut {
+        /// The names of the destinations; none if it is for nobody.
+        destinations: Vec<String>,
+    },
     /// It waits for a time without having been attempted: it is not due yet, or its destination takes nothing now.
     Postponed(Until),
     /// An attempt that is about to begin, counted before the send: the one before may have ended the process.

@@ -45,6 +45,7 @@ fn message(payload: impl Into<Payload>) -> Message {
         id: MessageId::new(42, 0x1234_5678_9abc),
         shard: 3,
         destination: "billing".to_owned(),
+        topic: None,
         key: Some("order-7".to_owned()),
         payload: payload.into(),
         content_type: None,

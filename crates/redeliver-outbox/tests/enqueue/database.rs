@@ -31,6 +31,7 @@ pub(crate) struct Stored {
     pub(crate) number: i64,
     pub(crate) salt: i64,
     pub(crate) destination: String,
+    pub(crate) topic: Option<String>,
     pub(crate) lane: Option<String>,
     pub(crate) payload: Option<String>,
     pub(crate) payload_binary: Option<Vec<u8>>,
@@ -53,20 +54,21 @@ macro_rules! stored {
             number: column!(0),
             salt: column!(1),
             destination: column!(2),
-            lane: column!(3),
-            payload: column!(4),
-            payload_binary: column!(5),
-            content_type: column!(6),
-            headers: column!(7),
-            traceparent: column!(8),
-            not_before: column!(9),
-            expires_at: column!(10),
+            topic: column!(3),
+            lane: column!(4),
+            payload: column!(5),
+            payload_binary: column!(6),
+            content_type: column!(7),
+            headers: column!(8),
+            traceparent: column!(9),
+            not_before: column!(10),
+            expires_at: column!(11),
         }
     }};
 }
 
 const COLUMNS: &str =
-    "number, salt, destination, lane, payload, payload_binary, content_type, headers, traceparent";
+    "number, salt, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent";
 
 impl Database {
     pub(crate) async fn new(kind: Kind) -> Self {
@@ -271,7 +273,7 @@ pub(crate) async fn mariadb(url: &str) -> mysql_async::Conn {
         .unwrap()
 }
 
-/// The tables of the first migration that an application writes to.
+/// The tables that an application writes to.
 fn tables(kind: Kind) -> Vec<String> {
     let (migration, shard) = match kind {
         Kind::Sqlite => (
@@ -301,5 +303,7 @@ fn tables(kind: Kind) -> Vec<String> {
             wanted.iter().any(|table| first_line.contains(table))
         })
         .map(|statement| statement.replace("{shard_of_row}", shard))
+        // What a later step adds of what an application writes.
+        .chain(["ALTER TABLE redeliver_outbox ADD COLUMN topic TEXT".to_owned()])
         .collect()
 }

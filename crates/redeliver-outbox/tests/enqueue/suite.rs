@@ -160,7 +160,17 @@ async fn what_is_committed_is_there_to_the_byte<C: Client>() {
             ..Stored::default()
         });
     }
+    let event = NewMessage::on("orders.paid").payload("{}");
+    let id = one::<C>(&database, &event, End::Commit).await.id().unwrap();
+    expected.push(Stored {
+        number: id.number(),
+        salt: id.salt(),
+        topic: Some("orders.paid".to_owned()),
+        payload: Some("{}".to_owned()),
+        ..Stored::default()
+    });
     let message = NewMessage::to("d")
+        .topic("orders.paid")
         .key("order \"7\" \\ 🦀")
         .payload("{}")
         .content_type("application/vnd.x+json; charset=utf-8")
@@ -174,6 +184,7 @@ async fn what_is_committed_is_there_to_the_byte<C: Client>() {
         number: id.number(),
         salt: id.salt(),
         destination: "d".to_owned(),
+        topic: Some("orders.paid".to_owned()),
         lane: Some("order \"7\" \\ 🦀".to_owned()),
         payload: Some("{}".to_owned()),
         payload_binary: None,

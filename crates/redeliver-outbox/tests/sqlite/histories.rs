@@ -55,6 +55,8 @@ async fn happen(bench: &Bench, worker: &WorkerId, lease: Lease, number: i64, eve
             lane: AfterDeath::Gap,
         },
         Event::Postponed { until } => Verdict::Postponed(Until::At(until)),
+        // Only of an event, which these messages are not.
+        Event::FannedOut => return,
         Event::Redriven => {
             bench.store.redrive(&filter, 1, &act).await.unwrap();
             return;

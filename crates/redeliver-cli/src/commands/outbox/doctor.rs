@@ -46,6 +46,7 @@ async fn look(outbox: &Outbox, findings: &mut Vec<Finding>) -> anyhow::Result<()
     findings.extend(outbox.desk().examine().await?);
     let report = outbox.desk().status().await?;
     findings.extend(unknown_destinations(&outbox.settings, &report));
+    findings.extend(events_without_routes(&outbox.settings, &report));
     Ok(())
 }
 
@@ -94,6 +95,19 @@ fn unknown_destinations(settings: &Settings, report: &StatusReport) -> Vec<Findi
         })
     });
     unknown.collect()
+}
+
+/// Live events, and a configuration with no route at all: a relay with it would quarantine them.
+fn events_without_routes(settings: &Settings, report: &StatusReport) -> Option<Finding> {
+    let live = report.events.due_now + report.events.waiting;
+    (live > 0 && settings.routes.topics().next().is_none()).then(|| Finding {
+        grade: Grade::Problem,
+        topic: "routes",
+        what: format!(
+            "{live} live events name a topic and no destination, and the configuration has no routes"
+        ),
+        next: "add a table [routes] before `redeliver serve` quarantines them as no_route".to_owned(),
+    })
 }
 
 fn words(finding: &Finding) -> String {

@@ -16,6 +16,9 @@ pub(super) struct FilterFlags {
     /// Only to this destination
     #[arg(long, value_name = "DESTINATION")]
     to: Option<String>,
+    /// Only with this topic
+    #[arg(long)]
+    topic: Option<String>,
     /// Only with this key
     #[arg(long)]
     key: Option<String>,
@@ -39,6 +42,7 @@ impl FilterFlags {
             messages: Vec::new(),
             statuses: statuses.to_vec(),
             destination: self.to.clone(),
+            topic: self.topic.clone(),
             key: self.key.clone(),
             reason,
             error: self.error.clone(),
@@ -51,6 +55,7 @@ impl FilterFlags {
     /// Whether they narrow nothing.
     pub(super) const fn is_empty(&self) -> bool {
         self.to.is_none()
+            && self.topic.is_none()
             && self.key.is_none()
             && self.error.is_none()
             && self.since.is_none()

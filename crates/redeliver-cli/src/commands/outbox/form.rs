@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use redeliver_outbox::{
     Payload, Timestamp,
-    desk::{AttemptRecord, AuditRecord, Detail, Record},
+    desk::{AttemptRecord, AuditRecord, Branch, Detail, Record},
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -45,6 +45,7 @@ pub(super) struct RecordForm<'a> {
     next_attempt_at: Option<String>,
     put_away: bool,
     destination: &'a str,
+    topic: Option<&'a str>,
     key: Option<&'a str>,
     #[serde(flatten)]
     payload: PayloadForm,
@@ -57,6 +58,7 @@ pub(super) struct RecordForm<'a> {
     expires_at: Option<String>,
     sent_at: Option<String>,
     dead_lettered_at: Option<String>,
+    fanned_out_at: Option<String>,
     locked_by: Option<&'a str>,
     locked_at: Option<String>,
 }
@@ -74,6 +76,7 @@ impl<'a> RecordForm<'a> {
             next_attempt_at: text(record.next_attempt_at),
             put_away: record.put_away,
             destination: &record.destination,
+            topic: record.topic.as_deref(),
             key: record.key.as_deref(),
             payload: record.payload.as_ref().map(PayloadForm::of).unwrap_or_default(),
             content_type: record.content_type.as_deref(),
@@ -85,6 +88,7 @@ impl<'a> RecordForm<'a> {
             expires_at: text(record.expires_at),
             sent_at: text(record.sent_at),
             dead_lettered_at: text(record.dead_lettered_at),
+            fanned_out_at: text(record.fanned_out_at),
             locked_by: record.locked_by.as_deref(),
             locked_at: text(record.locked_at),
         }
@@ -109,6 +113,8 @@ pub(super) struct DetailForm<'a> {
     gap: bool,
     parked_behind: Option<String>,
     waits_behind: Option<String>,
+    event: Option<String>,
+    fan_out: Vec<BranchForm<'a>>,
     failed_attempts: Vec<AttemptForm<'a>>,
     audit: Vec<AuditForm<'a>>,
 }
@@ -121,8 +127,32 @@ impl<'a> DetailForm<'a> {
             gap: detail.gap,
             parked_behind: detail.parked_behind.map(|id| id.to_string()),
             waits_behind: detail.waits_behind.map(|id| id.to_string()),
+            event: detail.event.map(|id| id.to_string()),
+            fan_out: detail.fan_out.iter().map(BranchForm::of).collect(),
             failed_attempts: detail.attempts.iter().map(AttemptForm::of).collect(),
             audit: detail.audit.iter().map(AuditForm::of).collect(),
+        }
+    }
+}
+
+/// A message that was made of an event.
+#[derive(Debug, Serialize)]
+struct BranchForm<'a> {
+    destination: &'a str,
+    number: i64,
+    id: Option<String>,
+    /// None once it is forgotten.
+    status: Option<&'static str>,
+}
+
+impl<'a> BranchForm<'a> {
+    fn of(branch: &'a Branch) -> Self {
+        let record = branch.record.as_ref();
+        Self {
+            destination: &branch.destination,
+            number: branch.number,
+            id: record.map(|record| record.id.to_string()),
+            status: record.map(|record| record.status.as_str()),
         }
     }
 }

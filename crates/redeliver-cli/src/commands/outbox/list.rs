@@ -20,7 +20,8 @@ use crate::{
 #[command(after_long_help = outbox_help("  redeliver list\n  redeliver list --status failed --to billing --error timeout\n  \
     redeliver list --since 2h --attempts-from 3 --newest\n  redeliver list --json --payloads | jq .payload"))]
 pub(crate) struct ListArgs {
-    /// Only with this status; several may be given: pending, processing, failed, parked, sent, dead_lettered, discarded
+    /// Only with this status; several may be given: pending, processing, failed, parked, sent, dead_lettered, discarded,
+    /// fanned_out
     #[arg(long, value_name = "STATUS", value_delimiter = ',')]
     status: Vec<Status>,
     /// One JSON object a line for each message
@@ -91,7 +92,7 @@ fn words(records: &[Record], now: Timestamp) -> String {
             record.id.number().to_string(),
             record.id.to_string(),
             record.status.to_string(),
-            readable::line(&record.destination, 24),
+            readable::line(&destination(record), 24),
             record
                 .key
                 .as_deref()
@@ -108,6 +109,14 @@ fn words(records: &[Record], now: Timestamp) -> String {
         ]);
     }
     table.trim_fmt()
+}
+
+/// Where it goes: an event goes where its topic leads.
+pub(super) fn destination(record: &Record) -> String {
+    match (&record.destination[..], &record.topic) {
+        ("", Some(topic)) => format!("on {topic}"),
+        (destination, _) => destination.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod form;
 mod list;
 mod migrate;
 mod payload;
+mod replay;
 mod send;
 mod serve;
 mod settings;
@@ -35,6 +36,7 @@ pub(crate) enum OutboxCommand {
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
     Destination(destination::DestinationArgs),
+    Replay(replay::ReplayArgs),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
     Doctor(doctor::DoctorArgs),
@@ -77,6 +79,12 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
         OutboxCommand::Destination(args) => destination::run(args).await,
+        OutboxCommand::Replay(args) => {
+            let outbox = args.database.open().await?;
+            replay::run(&args, &outbox)
+                .await
+                .map_err(|error| outbox.named(error))
+        }
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Check(args) => check::run(&args).await,
         OutboxCommand::Doctor(args) => doctor::run(&args).await,

@@ -31,11 +31,14 @@ const BATCH_BYTES: usize = 4 << 20;
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = outbox_help("  redeliver send --to log --payload '{\"hello\":\"world\"}'\n  \
     redeliver send --to billing --key order-7 --payload @order.json\n  \
-    redeliver send --to billing --lines orders.jsonl --delay 30s\n  redeliver send --to billing --payload - --deduplication-key order-7-created < order.json\n  redeliver serve      delivers them"))]
+    redeliver send --topic orders.paid --key order-7 --payload @order.json\n  redeliver send --to billing --lines orders.jsonl --delay 30s\n  redeliver send --to billing --payload - --deduplication-key order-7-created < order.json\n  redeliver serve      delivers them"))]
 pub(crate) struct SendArgs {
     /// The destination's name
-    #[arg(long, value_name = "DESTINATION")]
-    to: String,
+    #[arg(long, value_name = "DESTINATION", required_unless_present = "topic")]
+    to: Option<String>,
+    /// What it is about, such as orders.paid; without --to it goes to every destination that the relay's routes name for it
+    #[arg(long)]
+    topic: Option<String>,
     /// Messages with the same destination and key are delivered one at a time, in order
     #[arg(long)]
     key: Option<String>,
@@ -137,7 +140,10 @@ fn template(args: &SendArgs) -> Result<NewMessage, BadInput> {
             duration::display(age)
         )));
     }
-    let mut message = NewMessage::to(&args.to);
+    let mut message = NewMessage::to(args.to.as_deref().unwrap_or_default());
+    if let Some(topic) = &args.topic {
+        message = message.topic(topic);
+    }
     if let Some(key) = &args.key {
         message = message.key(key);
     }

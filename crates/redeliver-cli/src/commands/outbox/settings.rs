@@ -44,7 +44,7 @@ impl Settings {
         let config = config.map_err(|error| BadInput(error.to_string()))?;
         let only_built_in = config.destinations.iter().next().is_none();
         let routes = match only_built_in {
-            true => Routes::new().with(BUILT_IN, Route::to(Log)),
+            true => config.destinations.with(BUILT_IN, Route::to(Log)),
             false => config.destinations,
         };
         let database = database.map(ToOwned::to_owned).or(config.database);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use clap::Args;
 use redeliver_outbox::{
     Timestamp,
-    desk::{AttemptRecord, Detail, MessageRef, Record},
+    desk::{AttemptRecord, Branch, Detail, MessageRef, Record},
     state::Status,
 };
 
@@ -121,12 +121,15 @@ pub(super) fn words(detail: &Detail, trouble: Option<&str>, now: Timestamp) -> S
             record.shard
         ),
     );
-    let destination = readable::line(&record.destination, 200);
-    match trouble {
-        Some(trouble) => line("destination", &format!("{destination}, which is {trouble}")),
-        None => line("destination", &destination),
+    if !record.destination.is_empty() {
+        let destination = readable::line(&record.destination, 200);
+        match trouble {
+            Some(trouble) => line("destination", &format!("{destination}, which is {trouble}")),
+            None => line("destination", &destination),
+        }
     }
     for (name, value) in [
+        ("topic", &record.topic),
         ("key", &record.key),
         ("traceparent", &record.traceparent),
         ("headers", &record.headers),
@@ -139,6 +142,15 @@ pub(super) fn words(detail: &Detail, trouble: Option<&str>, now: Timestamp) -> S
     line("inserted", &when::both(record.created_at, now));
     if let Some(expiry) = record.expires_at {
         line("expires", &when::both(expiry, now));
+    }
+    if let Some(event) = detail.event {
+        line(
+            "made of",
+            &format!("the event {event} (`redeliver show {}`)", event.number()),
+        );
+    }
+    if !detail.fan_out.is_empty() {
+        let _ = write!(text, "\n{}\n", fan_out(&detail.fan_out));
     }
     if !detail.attempts.is_empty() {
         let _ = write!(text, "\n{}\n", attempts(&detail.attempts));
@@ -154,6 +166,7 @@ fn status(detail: &Detail, now: Timestamp) -> String {
     let since = match record.status {
         Status::Sent => record.sent_at,
         Status::DeadLettered | Status::Discarded => record.dead_lettered_at,
+        Status::FannedOut => record.fanned_out_at,
         _ => None,
     };
     let mut words = record.status.to_string();
@@ -186,6 +199,23 @@ fn attempts_made(record: &Record, now: Timestamp) -> String {
 
 fn indented(text: &str) -> String {
     text.replace('\n', "\n              ")
+}
+
+fn fan_out(branches: &[Branch]) -> String {
+    let mut table = table(["became number", "to", "status", "attempts", "last error"], 5);
+    for branch in branches {
+        let record = branch.record.as_ref();
+        table.add_row([
+            branch.number.to_string(),
+            readable::line(&branch.destination, 40),
+            record.map_or("forgotten".to_owned(), |record| record.status.to_string()),
+            record.map_or(String::new(), |record| record.attempts.to_string()),
+            record
+                .and_then(|record| record.last_error.as_deref())
+                .map_or(String::new(), |error| readable::line(error, 80)),
+        ]);
+    }
+    table.trim_fmt()
 }
 
 fn attempts(attempts: &[AttemptRecord]) -> String {
@@ -227,12 +257,18 @@ pub(super) mod tests {
             Status::Pending | Status::Processing | Status::Failed | Status::Parked
         );
         let dead = matches!(status, Status::DeadLettered | Status::Discarded);
-        let attempted = !matches!(status, Status::Pending | Status::Parked);
+        let event = status == Status::FannedOut;
+        let attempted = !matches!(status, Status::Pending | Status::Parked | Status::FannedOut);
         Record {
             id: MessageId::new(42, 7),
             status,
             shard: 3,
-            destination: "billing".to_owned(),
+            destination: if event {
+                String::new()
+            } else {
+                "billing".to_owned()
+            },
+            topic: event.then(|| "orders.paid".to_owned()),
             key: Some("order-7".to_owned()),
             attempts: if attempted { 3 } else { 0 },
             redrives: 0,
@@ -246,6 +282,7 @@ pub(super) mod tests {
             dead_letter_reason: dead.then_some(DeadReason::AttemptsExhausted),
             dead_lettered_at: if dead { at(99_500) } else { None },
             sent_at: if status == Status::Sent { at(99_000) } else { None },
+            fanned_out_at: if event { at(99_000) } else { None },
             expires_at: None,
             content_type: None,
             headers: Some(r#"{"x-tenant":"acme"}"#.to_owned()),
@@ -263,6 +300,8 @@ pub(super) mod tests {
             gap: false,
             parked_behind: None,
             waits_behind: None,
+            event: None,
+            fan_out: Vec::new(),
         }
     }
 
@@ -289,5 +328,26 @@ pub(super) mod tests {
             detail: String::new(),
         });
         insta::assert_snapshot!(words(&detail, None, NOW));
+    }
+
+    #[test]
+    fn an_event_is_told_with_what_became_of_it() {
+        let mut event = detail(Status::FannedOut);
+        for (number, destination, known) in [(43, "audit", None), (44, "billing", Some(Status::DeadLettered))]
+        {
+            event.fan_out.push(Branch {
+                destination: destination.to_owned(),
+                number,
+                record: known.map(record),
+            });
+        }
+        let mut message = detail(Status::Pending);
+        message.record.topic = Some("orders.paid".to_owned());
+        message.event = Some(MessageId::new(41, 7));
+        insta::assert_snapshot!(format!(
+            "{}\n\n{}",
+            words(&event, None, NOW),
+            words(&message, None, NOW)
+        ));
     }
 }

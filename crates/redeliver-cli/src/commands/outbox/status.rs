@@ -106,6 +106,7 @@ struct StatusForm<'a> {
     total: FiguresForm,
     in_flight: u64,
     attempts: &'a BTreeMap<u32, u64>,
+    events: FiguresForm,
     destinations: BTreeMap<&'a str, FiguresForm>,
     holds: Vec<HoldForm<'a>>,
     live: BTreeMap<&'a str, LiveForm<'a>>,
@@ -145,6 +146,7 @@ impl<'a> StatusForm<'a> {
             total: FiguresForm::of(&report.total),
             in_flight: report.in_flight,
             attempts: &report.attempts,
+            events: FiguresForm::of(&report.events),
             destinations: destinations
                 .map(|(name, figures)| (name.as_str(), FiguresForm::of(figures)))
                 .collect(),
@@ -187,6 +189,9 @@ fn figures(report: &StatusReport) -> String {
     let mut table = table(header, 1);
     for (name, figures) in &report.destinations {
         table.add_row(row(&readable::line(name, 40), figures));
+    }
+    if report.events != Figures::default() {
+        table.add_row(row("(events)", &report.events));
     }
     table.add_row(row("all", &report.total));
     format!("{}\nin flight: {}", table.trim_fmt(), report.in_flight)
@@ -277,6 +282,7 @@ mod tests {
         StatusReport {
             now,
             total: billing,
+            events: Figures::default(),
             destinations: BTreeMap::from([
                 ("billing".to_owned(), billing),
                 ("log".to_owned(), Figures::default()),

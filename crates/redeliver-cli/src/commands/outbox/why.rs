@@ -34,8 +34,12 @@ pub(crate) struct WhyArgs {
 
 pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let detail = find(outbox, args.id).await?;
-    let known = outbox.settings.routes.get(&detail.record.destination).is_some();
+    let routes = &outbox.settings.routes;
     let (record, now) = (&detail.record, Timestamp::wall());
+    let known = match (&record.destination[..], &record.topic) {
+        ("", topic) => routes.of_topic(topic.as_deref().unwrap_or_default()).is_some(),
+        (destination, _) => routes.get(destination).is_some(),
+    };
     let (hold, trouble) = trouble(outbox, &record.destination, now).await?;
     let sentence = sentence(&detail, known, trouble.as_deref(), now);
     match args.json {
@@ -52,7 +56,7 @@ pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit>
     Ok(Exit::Done)
 }
 
-/// `known` says whether the configuration has the destination, `trouble` what is the matter with it.
+/// `known` says whether the configuration has the destination, or a route for the topic; `trouble` what is the matter with the destination.
 fn sentence(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp) -> String {
     let record = &detail.record;
     let id = record.id;
@@ -79,8 +83,64 @@ fn sentence(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp)
                 lane(record)
             )
         }
+        Status::FannedOut => fanned_out(detail, now),
+        Status::Pending | Status::Processing | Status::Failed if record.destination.is_empty() => {
+            event(detail, known, now)
+        }
         Status::Pending | Status::Processing | Status::Failed => live(detail, known, trouble, now),
     }
+}
+
+fn fanned_out(detail: &Detail, now: Timestamp) -> String {
+    let record = &detail.record;
+    let when = record
+        .fanned_out_at
+        .map_or(String::new(), |time| format!(" {}", both(time, now)));
+    let topic = readable::line(record.topic.as_deref().unwrap_or_default(), 80);
+    let (id, number) = (record.id, record.id.number());
+    if detail.fan_out.is_empty() {
+        return format!(
+            "Event {id} on {topic} became no message{when}, because its routes lead to nobody; it is kept in the history."
+        );
+    }
+    let became: Vec<String> = detail
+        .fan_out
+        .iter()
+        .map(|branch| format!("{} to {}", branch.number, readable::line(&branch.destination, 40)))
+        .collect();
+    format!(
+        "Event {id} on {topic} became the messages {}{when}; `redeliver show {number}` tells where each of them is.",
+        became.join(", ")
+    )
+}
+
+/// An event that is still to become messages.
+fn event(detail: &Detail, known: bool, now: Timestamp) -> String {
+    let record = &detail.record;
+    let topic = readable::line(record.topic.as_deref().unwrap_or_default(), 80);
+    let mut sentence = format!(
+        "Event {} on {topic} was inserted {}",
+        record.id,
+        both(record.created_at, now)
+    );
+    match (detail.waits_behind, record.next_attempt_at, &record.locked_by) {
+        (Some(before), ..) => sentence.push_str(&format!(
+            "; it waits for the event {before}, which is before it with the same key (`redeliver why {before}`)"
+        )),
+        (_, Some(time), _) if time > now => {
+            sentence.push_str(&format!("; it fans out {}", both(time, now)));
+        }
+        (_, _, Some(worker)) => sentence.push_str(&format!(
+            "; the worker {} fans it out now or in its turn",
+            readable::line(worker, 80)
+        )),
+        _ => sentence.push_str("; it is to fan out, and no relay owns its shard: start `redeliver serve`"),
+    }
+    if !known {
+        sentence.push_str("; this configuration has no route for its topic, so a relay with it would quarantine the event as no_route");
+    }
+    sentence.push('.');
+    sentence
 }
 
 fn live(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp) -> String {
@@ -181,6 +241,7 @@ const fn explained(reason: DeadReason) -> &'static str {
         DeadReason::InvalidHeaders => "its headers cannot be sent",
         DeadReason::InvalidKey => "its key is longer than a key may be",
         DeadReason::UnknownDestination => "no destination has this name",
+        DeadReason::NoRoute => "no route leads anywhere from its topic",
         DeadReason::UnknownOutcome => "it may have arrived, and may not be sent twice",
         DeadReason::RetryAfter => "its destination asked for a longer wait than the policy allows",
         DeadReason::LaneSkipped => "it failed at the head of a lane that does not wait",
@@ -254,6 +315,12 @@ mod tests {
             "held, later: {}",
             sentence(&later, true, Some(trouble), NOW)
         ));
+        let mut event = detail(Status::Pending);
+        event.record.destination = String::new();
+        event.record.topic = Some("orders.paid".to_owned());
+        sentences.push(format!("event: {}", sentence(&event, true, None, NOW)));
+        event.record.next_attempt_at = None;
+        sentences.push(format!("no route: {}", sentence(&event, false, None, NOW)));
         let mut interrupted = detail(Status::Failed);
         interrupted.record.last_error = None;
         let told = sentence(&interrupted, true, None, NOW);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use redeliver_outbox::state::{Place, State};
 
+use super::fan_out;
 use crate::verify::{
     look,
     record::{Records, Sent},
@@ -66,6 +67,9 @@ pub(in crate::verify) fn check(world: &World) {
     drop(state);
     for (checker, number, what) in objections {
         world.object(checker, Some(number), what);
+    }
+    for (number, _) in ends.iter().filter(|(_, end)| end.place == Place::FannedOut) {
+        fan_out::check_again(world, *number);
     }
     check_strangers(world, &ends);
     check_owners(world);

@@ -4,6 +4,7 @@ pub(super) mod acts;
 pub(super) mod arrivals;
 pub(super) mod duplicates;
 pub(super) mod endings;
+pub(super) mod fan_out;
 pub(super) mod holds;
 pub(super) mod leases;
 pub(super) mod reads;

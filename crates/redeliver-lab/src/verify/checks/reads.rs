@@ -18,10 +18,15 @@ pub(in crate::verify) fn check_demand(world: &World, process: ProcessId, demand:
     let limits = world.scenario.relay;
     // Each destination has room for twice what runs at a time, however many there are.
     let destinations = &world.scenario.destinations;
-    let share = |concurrency: usize| (limits.window / destinations.len().max(1)).max(2 * concurrency);
+    // Events, if there are any, have their place like a destination that takes one at a time.
+    let events = (!world.scenario.interested.is_empty()).then_some(1);
+    let count = destinations.len() + events.iter().len();
+    let share = |concurrency: usize| (limits.window / count.max(1)).max(2 * concurrency);
     let shares = destinations
         .iter()
-        .map(|destination| share(destination.concurrency))
+        .map(|destination| destination.concurrency)
+        .chain(events)
+        .map(share)
         .sum();
     let room = limits
         .window

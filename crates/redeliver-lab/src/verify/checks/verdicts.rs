@@ -12,7 +12,7 @@ use redeliver_outbox::{
 
 use crate::verify::{
     history::{Kind, ProcessId},
-    look::Seen,
+    look::{self, Seen},
     record::{Attempt, Sent},
     scenario::DestinationPlan,
     world::World,
@@ -72,6 +72,7 @@ impl Case<'_> {
             } => self.dead(attempted.as_ref(), *reason, *lane),
             Verdict::Postponed(until) => self.postponed(*until),
             Verdict::Counted { attempt } => self.counted(*attempt),
+            Verdict::FannedOut { .. } => self.fanned_out(),
         }
     }
 
@@ -92,6 +93,20 @@ impl Case<'_> {
         self.plan
             .and_then(|plan| plan.policy.max_attempts)
             .unwrap_or(u32::MAX)
+    }
+
+    /// When its time has come, and after every event before it with the same key.
+    fn fanned_out(&self) -> Objection {
+        if self.clocks_agree && self.old.not_before.is_some_and(|time| time > self.now) {
+            let what = "it fanned out before the time that its sender named".to_owned();
+            return Some(("time", what));
+        }
+        let (key, number) = (self.message.key.as_deref()?, self.settlement.number());
+        let before = self
+            .world
+            .look(|connection| look::predecessor(connection, "", key, number));
+        let before = before.flatten()?;
+        Some(("order", format!("it fanned out before event {before} of its key")))
     }
 
     fn delivered(&self, attempted: &Attempted) -> Objection {

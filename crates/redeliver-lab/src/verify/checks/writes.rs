@@ -11,6 +11,7 @@ use redeliver_outbox::{
 use rusqlite::Connection;
 
 use super::{
+    fan_out,
     leases::{self, Shards},
     verdicts,
 };
@@ -88,6 +89,9 @@ pub(in crate::verify) fn check(
             continue;
         }
         check_one(world, process, settlement, old, new);
+        if let (Verdict::FannedOut { .. }, true) = (&settlement.verdict, old != new) {
+            moved[0] += fan_out::check(world, number);
+        }
         for (place, count) in [(Place::Live, 0), (Place::Dead, 1), (Place::Sent, 2)] {
             let there =
                 |places: &[Seen]| places.iter().filter(|seen| seen.state.place == place).count() as i64;
@@ -208,6 +212,7 @@ fn event(verdict: &Verdict, now: Timestamp) -> state::Event {
             until: now.plus(*wait),
         },
         Verdict::Counted { attempt } => state::Event::Counted { attempt: *attempt },
+        Verdict::FannedOut { .. } => state::Event::FannedOut,
     }
 }
 
@@ -218,5 +223,6 @@ const fn kind(verdict: &Verdict) -> Kind {
         Verdict::Dead { .. } => Kind::Dead,
         Verdict::Postponed(_) => Kind::Postponed,
         Verdict::Counted { .. } => Kind::Counted,
+        Verdict::FannedOut { .. } => Kind::FannedOut,
     }
 }

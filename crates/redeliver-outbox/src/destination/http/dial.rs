@@ -192,6 +192,7 @@ mod tests {
             id: MessageId::new(1, 1),
             shard: 0,
             destination: "billing".to_owned(),
+            topic: None,
             key: None,
             payload: "{}".into(),
             content_type: None,

@@ -15,8 +15,7 @@ use crate::destination::examine::is_json;
 
 const OPEN: &str = "{{";
 const CLOSE: &str = "}}";
-const ALLOWED: &str =
-    "{{id}}, {{key}}, {{destination}}, {{attempt}}, {{created_at}}, {{payload}} and {{payload.FIELD}}";
+const ALLOWED: &str = "{{id}}, {{key}}, {{topic}}, {{destination}}, {{attempt}}, {{created_at}}, {{payload}} and {{payload.FIELD}}";
 
 /// What kind of text it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +67,7 @@ enum Part {
 pub(super) enum Placeholder {
     Id,
     Key,
+    Topic,
     Destination,
     Attempt,
     CreatedAt,
@@ -237,6 +237,7 @@ fn placeholder(name: &str) -> Result<Placeholder, String> {
     Ok(match name {
         "id" => Placeholder::Id,
         "key" => Placeholder::Key,
+        "topic" => Placeholder::Topic,
         "destination" => Placeholder::Destination,
         "attempt" => Placeholder::Attempt,
         "created_at" => Placeholder::CreatedAt,
@@ -263,6 +264,7 @@ impl fmt::Display for Placeholder {
         match self {
             Self::Id => f.write_str("id")?,
             Self::Key => f.write_str("key")?,
+            Self::Topic => f.write_str("topic")?,
             Self::Destination => f.write_str("destination")?,
             Self::Attempt => f.write_str("attempt")?,
             Self::CreatedAt => f.write_str("created_at")?,

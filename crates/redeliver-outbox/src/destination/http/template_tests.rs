@@ -14,6 +14,7 @@ fn message(key: Option<&str>, payload: impl Into<Payload>) -> Message {
         id: MessageId::new(42, 7),
         shard: 0,
         destination: "shop".to_owned(),
+        topic: None,
         key: key.map(str::to_owned),
         payload: payload.into(),
         content_type: None,
@@ -107,6 +108,11 @@ fn a_message_that_does_not_fit_is_told_why_without_its_values() {
     );
     for (text, place, words) in [
         ("{{key}}", PLAIN, "{{key}} has no value: the message has no key"),
+        (
+            "{{topic}}",
+            PLAIN,
+            "{{topic}} has no value: the message has no topic",
+        ),
         ("{{payload.a.c}}", PLAIN, "payload.a has no c"),
         ("{{payload.x}}", PLAIN, "the payload has no x"),
         ("{{payload.a.b}}", PLAIN, "is null"),

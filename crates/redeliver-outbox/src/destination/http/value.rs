@@ -17,8 +17,8 @@ pub(super) enum Value<'a> {
     Payload(&'a [u8]),
     /// A part of the payload, as the JSON that it is written in: a number keeps its digits.
     Json(&'a str),
-    /// A key that the message does not have.
-    Absent,
+    /// A key or a topic that the message does not have.
+    Absent(&'static str),
 }
 
 /// The value, or why there is none.
@@ -28,7 +28,11 @@ pub(super) fn of<'a>(what: &Placeholder, delivery: Delivery<'a>) -> Result<Value
         Placeholder::Id => Value::Text(message.id.to_string().into()),
         Placeholder::Key => match &message.key {
             Some(key) => Value::Text(key.into()),
-            None => Value::Absent,
+            None => Value::Absent("key"),
+        },
+        Placeholder::Topic => match &message.topic {
+            Some(topic) => Value::Text(topic.into()),
+            None => Value::Absent("topic"),
         },
         Placeholder::Destination => Value::Text((&message.destination).into()),
         Placeholder::Attempt => Value::Number(delivery.attempt),
@@ -66,7 +70,7 @@ impl Value<'_> {
                 .map(Cow::Owned)
                 .map_err(|_| "is a JSON string that is no text".to_owned()),
             Self::Json(text) => Ok(Cow::Borrowed(text)),
-            Self::Absent => Err("has no value: the message has no key".to_owned()),
+            Self::Absent(what) => Err(format!("has no value: the message has no {what}")),
         }
     }
 
@@ -81,7 +85,7 @@ impl Value<'_> {
                 Ok(Cow::Borrowed(text))
             }
             Self::Json(text) => Ok(Cow::Borrowed(text)),
-            Self::Absent => Ok("null".into()),
+            Self::Absent(_) => Ok("null".into()),
         }
     }
 }

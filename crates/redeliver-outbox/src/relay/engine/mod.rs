@@ -14,7 +14,7 @@ use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use redeliver::{Moment, clock};
 
 use super::{
-    Relay,
+    Relay, fan_out,
     manners::{Begun, Conduct},
     trouble::Trouble,
     window::{Limits, Window},
@@ -108,15 +108,15 @@ impl Engine {
             read_batch: config.read_batch.max(1),
         };
         let reader = relay.store.reader();
+        let places = fan_out::with_events(&relay.routes);
         Self {
-            routes: relay.routes.iter().map(|(_, route)| route.clone()).collect(),
-            window: Window::new(limits, &relay.routes),
+            routes: places.iter().map(|(_, route)| route.clone()).collect(),
+            window: Window::new(limits, &places),
             tasks: FuturesUnordered::new(),
             reading: read::Reading::new(reader, config.poll_soonest),
             settling: settle::Settling::default(),
             beating: beat::Beating::default(),
-            conducts: relay
-                .routes
+            conducts: places
                 .iter()
                 .map(|(_, route)| Conduct::new(route.manners, route.concurrency))
                 .collect(),

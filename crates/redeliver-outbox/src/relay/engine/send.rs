@@ -11,7 +11,8 @@ use crate::{
     destination::{Delivery, Outcome, Route, fits},
     plants::{Plant, planted},
     relay::{
-        manners::Begun,
+        fan_out,
+        manners::{Allowance, Begun},
         verdict::{self, Ended},
         window::Turn,
         witness::Happening,
@@ -26,7 +27,12 @@ impl Engine {
     /// Every message whose turn it is goes on its way, as long as our lease surely holds.
     pub(super) fn begin_sends(&mut self, now: Moment) {
         for (route, conduct) in self.conducts.iter().enumerate() {
-            self.window.allow(route, conduct.allowance(now));
+            let allowance = match self.window.name(route) {
+                // Nobody is asked for anything.
+                "" => Allowance::UNLIMITED,
+                _ => conduct.allowance(now),
+            };
+            self.window.allow(route, allowance);
             if self.window.was_put_away(route) {
                 self.unparking.want(route);
             }
@@ -58,6 +64,9 @@ impl Engine {
     /// What has to be written before, or instead of, an attempt.
     fn before_send(&self, turn: &Turn, now: Moment) -> Option<Verdict> {
         let (message, route) = (&turn.message, &self.routes[turn.route]);
+        if message.is_event() {
+            return Some(fan_out::verdict(message, &self.relay.routes));
+        }
         if turn.counted {
             // All else was looked at before it was counted; time has gone on since.
             return verdict::too_late(message, route, self.database_now(now));

@@ -83,14 +83,19 @@ impl Engine {
             Ok(settled) => {
                 self.settling.trouble.worked("write verdicts");
                 let time = self.database_now(now);
+                let mut fanned_out = false;
                 for settlement in &batch {
                     if settled.stale.contains(&settlement.lease.shard) {
                         self.lose(settlement.lease);
                     } else {
                         self.count(settlement);
+                        fanned_out |= matches!(settlement.verdict, Verdict::FannedOut { .. });
                         self.window.settled(settlement, time);
                         self.relay.witness.saw(Happening::Settled(settlement));
                     }
+                }
+                if fanned_out {
+                    self.reading.wake();
                 }
             }
             Err(error) => {
@@ -114,6 +119,7 @@ impl Engine {
         let counter = match settlement.verdict {
             Verdict::Delivered(_) => &figures.delivered,
             Verdict::Retry { .. } => &figures.retried,
+            Verdict::FannedOut { .. } => &figures.fanned_out,
             Verdict::Dead { .. } => {
                 if let Some(message) = self.window.message(settlement.number()) {
                     tell_death(message, settlement);
@@ -135,6 +141,7 @@ fn tell_death(message: &Message, settlement: &Settlement) {
             tracing::Level::WARN,
             message_id = %message.id,
             destination = %message.destination,
+            topic = message.topic.as_deref(),
             reason = %reason,
             error_message = %error,
             timestamp = %clock::timestamp(clock::wall()),

@@ -38,6 +38,15 @@ pub(super) struct Allowance {
     pub parked: bool,
 }
 
+impl Allowance {
+    /// Whatever there is.
+    pub(super) const UNLIMITED: Self = Self {
+        sends: usize::MAX,
+        retries: true,
+        parked: false,
+    };
+}
+
 /// An attempt that has begun.
 #[derive(Debug)]
 pub(super) struct Begun {

@@ -8,7 +8,7 @@ use crate::{
     destination::unknown,
     limits,
     plants::{Plant, planted},
-    relay::lane::Due,
+    relay::{fan_out, lane::Due},
     store::{AfterDeath, Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Settlement, Until, Verdict},
 };
 
@@ -168,7 +168,13 @@ impl Window {
     }
 
     fn unknown_destination(&self, message: &Message) -> Verdict {
-        let error = unknown(&message.destination, self.tracks.names());
+        if message.is_event() {
+            return fan_out::no_route(message);
+        }
+        let error = unknown(
+            &message.destination,
+            self.tracks.names().filter(|name| !name.is_empty()),
+        );
         Verdict::Dead {
             attempted: None,
             reason: DeadReason::UnknownDestination,

@@ -5,7 +5,7 @@ use super::{Result, StoreError, StoreErrorKind};
 use crate::desk::DeadLetter;
 use crate::{
     InvalidMessage, NewMessage,
-    desk::{Filter, MessageRef, Page},
+    desk::{Branch, Filter, MessageRef, Page},
     state::Status,
 };
 
@@ -13,6 +13,7 @@ pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;
 pub(super) mod records;
+pub(super) mod replay;
 pub(super) mod status;
 
 /// The filter and the page that find one message.
@@ -33,6 +34,18 @@ pub(super) fn dead_letters(filter: &Filter, at_most: usize) -> Option<(Filter, P
         ..filter.clone()
     };
     (asked && at_most > 0).then(|| (filter, first(at_most)))
+}
+
+/// The filter and the page that find the messages that were made of an event.
+pub(super) fn branches(fan_out: &[Branch]) -> (Filter, Page) {
+    let filter = Filter {
+        messages: fan_out
+            .iter()
+            .map(|branch| MessageRef::Number(branch.number))
+            .collect(),
+        ..Filter::default()
+    };
+    (filter, first(fan_out.len()))
 }
 
 const fn first(limit: usize) -> Page {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::edit;
 use crate::{
     Hold, MessageId, NoHold, Payload, Timestamp,
-    desk::{AttemptRecord, AuditRecord, Detail, Record, WorkerRecord},
+    desk::{AttemptRecord, AuditRecord, Branch, Detail, Record, WorkerRecord},
     live,
     store::{
         LaneId, Result, StoreError, StoreErrorKind,
@@ -14,9 +14,9 @@ use crate::{
 };
 
 /// The columns of the view `redeliver_messages` that make a [`Record`], but for the payload.
-pub(in crate::store) const RECORD: &str = "number, salt, status, shard, destination, lane, attempts, redrives, created_at, \
-     next_attempt_at, last_attempt_at, last_error, locked_by, locked_at, dead_letter_reason, dead_lettered_at, sent_at, expires_at, \
-     content_type, headers, traceparent, put_away";
+pub(in crate::store) const RECORD: &str = "number, salt, status, shard, destination, topic, lane, attempts, redrives, created_at, \
+     next_attempt_at, last_attempt_at, last_error, locked_by, locked_at, dead_letter_reason, dead_lettered_at, sent_at, \
+     fanned_out_at, expires_at, content_type, headers, traceparent, put_away";
 
 pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
     Ok(Record {
@@ -26,6 +26,7 @@ pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
         })?,
         shard: row.count()?,
         destination: row.known_text()?,
+        topic: row.text()?,
         key: row.text()?,
         attempts: row.count()?,
         redrives: row.count()?,
@@ -39,6 +40,7 @@ pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
         dead_letter_reason: row.text()?.and_then(|reason| reason.parse().ok()),
         dead_lettered_at: row.time()?,
         sent_at: row.time()?,
+        fanned_out_at: row.time()?,
         expires_at: row.time()?,
         content_type: row.text()?,
         headers: row.text()?,
@@ -66,11 +68,12 @@ pub(in crate::store) fn kept(row: &mut dyn Columns) -> Result<Kept> {
     })
 }
 
-/// The messages that one waits for.
+/// The messages that one waits for, and the event that it was made of.
 #[derive(Clone, Copy, Default)]
 pub(in crate::store) struct Neighbours {
     pub(in crate::store) parked_behind: Option<MessageId>,
     pub(in crate::store) waits_behind: Option<MessageId>,
+    pub(in crate::store) event: Option<MessageId>,
 }
 
 pub(in crate::store) fn detail(
@@ -79,6 +82,7 @@ pub(in crate::store) fn detail(
     audit: Vec<AuditRecord>,
     kept: Option<Kept>,
     neighbours: Neighbours,
+    fan_out: Vec<Branch>,
 ) -> Detail {
     let kept = kept.unwrap_or_default();
     Detail {
@@ -89,7 +93,29 @@ pub(in crate::store) fn detail(
         gap: kept.gap,
         parked_behind: neighbours.parked_behind,
         waits_behind: neighbours.waits_behind,
+        event: neighbours.event,
+        fan_out,
     }
+}
+
+/// A row of `fan_out_of_event.sql`: a destination, and the number of the message to it.
+pub(in crate::store) fn branch(row: &mut dyn Columns) -> Result<Branch> {
+    Ok(Branch {
+        destination: row.known_text()?,
+        number: row.number()?,
+        record: None,
+    })
+}
+
+/// The same with the messages, as far as they are still known.
+pub(in crate::store) fn branches(mut fan_out: Vec<Branch>, found: Vec<Record>) -> Vec<Branch> {
+    for record in found {
+        let is_it = |branch: &&mut Branch| branch.number == record.id.number();
+        if let Some(branch) = fan_out.iter_mut().find(is_it) {
+            branch.record = Some(record);
+        }
+    }
+    fan_out
 }
 
 pub(in crate::store) fn attempt(row: &mut dyn Columns) -> Result<AttemptRecord> {

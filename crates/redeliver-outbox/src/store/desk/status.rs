@@ -22,18 +22,28 @@ pub(in crate::store) fn begin(shards: &Shards) -> StatusReport {
 
 /// A row of `figures_live.sql`.
 pub(in crate::store) fn live(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
-    let figures = report.destinations.entry(row.known_text()?).or_default();
+    let now = report.now;
+    let figures = of(report, row.known_text()?);
     figures.due_now = row.count()?;
     figures.waiting = row.count()?;
     figures.parked = row.count()?;
     figures.put_away = row.count()?;
-    figures.oldest_lag = row.time()?.map(|due| report.now.since(due));
+    let due = row.time()?;
+    figures.oldest_lag = due.map(|due| now.since(due));
     Ok(())
+}
+
+/// What has no destination is an event.
+fn of(report: &mut StatusReport, destination: String) -> &mut Figures {
+    if destination.is_empty() {
+        return &mut report.events;
+    }
+    report.destinations.entry(destination).or_default()
 }
 
 /// A row of `figures_ended.sql`.
 pub(in crate::store) fn ended(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
-    let figures = report.destinations.entry(row.known_text()?).or_default();
+    let figures = of(report, row.known_text()?);
     figures.sent = row.count()?;
     figures.dead = row.count()?;
     Ok(())
@@ -53,7 +63,12 @@ pub(in crate::store) fn finish(
 ) -> StatusReport {
     let alive = workers.iter().filter(|worker| worker.alive);
     report.in_flight = alive.map(|worker| u64::from(worker.in_flight)).sum();
-    report.total = report.destinations.values().fold(Figures::default(), sum);
+    // An event that became messages is counted as those.
+    let events = Figures {
+        sent: 0,
+        ..report.events
+    };
+    report.total = report.destinations.values().fold(events, sum);
     report.workers = workers;
     report.holds = holds;
     report

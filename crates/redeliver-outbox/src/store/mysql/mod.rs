@@ -32,6 +32,7 @@ use crate::{
 
 mod desk;
 mod error;
+mod fan_out;
 mod lease;
 mod reader;
 mod row;

@@ -78,6 +78,11 @@ const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + of_year - 719_468
 }
 
+/// Rows as one JSON array, read by the server as a table.
+pub(super) fn table(rows: impl IntoIterator<Item = serde_json::Value>) -> Value {
+    rows.into_iter().collect::<serde_json::Value>().to_string().into()
+}
+
 /// As the server reads it. What no DATETIME can hold is the last one that can.
 pub(super) fn datetime(time: Timestamp) -> String {
     let millis = u64::try_from(time.as_millis().clamp(0, limits::LATEST_MILLIS)).unwrap_or(0);

@@ -13,10 +13,11 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 3] = steps![
+const STEPS: [Step; 4] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
+    "topics": "0004_topics",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 
@@ -160,10 +161,13 @@ async fn begun(store: &MySqlStore, connection: &mut Conn) -> Result<Option<Layou
 async fn run(connection: &mut Conn, statements: &str) -> Result<()> {
     for statement in statements.split(";\n").filter(|text| !text.trim().is_empty()) {
         match connection.query_drop(statement).await {
-            // A column has no IF EXISTS everywhere: a step that was cut off finds it added, or gone, already.
-            Err(mysql_async::Error::Server(server)) if matches!(server.code, 1060 | 1091) => {}
-            done => done.map_err(store_error)?,
+            Err(mysql_async::Error::Server(server)) if DONE_BEFORE.contains(&server.code) => {}
+            result => result.map_err(store_error)?,
         }
     }
     Ok(())
 }
+
+/// What a step that was cut off and is taken again meets: the column or the constraint is there, or is gone, already. The two servers
+/// have no statement in common that would ask first.
+const DONE_BEFORE: [u16; 5] = [1060, 1091, 1826, 3822, 3940];

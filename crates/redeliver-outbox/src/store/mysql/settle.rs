@@ -2,10 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mysql_async::{Params, Value};
+use mysql_async::Params;
 use serde_json::{Value as Json, json};
 
-use super::{MySqlStore, Work, row};
+use super::{
+    MySqlStore, Work,
+    fan_out::{self, Branch},
+    row::{self, table},
+};
 use crate::{
     MessageId, Timestamp,
     limits::error_text,
@@ -28,7 +32,10 @@ pub(super) async fn settle(
     let stale = fence(&mut work, worker, settlements).await?;
     let mut states = lock(&mut work, settlements, &stale).await?;
     let mut batch = Batch::default();
-    for settlement in settlements {
+    let mut sorted: Vec<&Settlement> = settlements.iter().collect();
+    // Messages that are made of events have their numbers in the order of the events.
+    sorted.sort_by_key(|settlement| settlement.number());
+    for settlement in sorted {
         let number = settlement.number();
         if batch.numbers.contains(&number) {
             batch.write(&mut work, worker).await?;
@@ -39,6 +46,7 @@ pub(super) async fn settle(
             .get_mut(&number)
             .filter(|row| row.id == settlement.id && row.shard == settlement.lease.shard)
             .filter(|row| row.state.redrives == settlement.redrives)
+            .filter(|row| row.event || !matches!(settlement.verdict, Verdict::FannedOut { .. }))
         else {
             continue;
         };
@@ -83,6 +91,7 @@ struct Row {
     id: MessageId,
     shard: u16,
     state: State,
+    event: bool,
 }
 
 /// Locks the live rows, all of them at once and by number, so that no two settles wait for each other.
@@ -111,7 +120,16 @@ async fn lock(
             next_attempt_at: None,
             reason: None,
         };
-        states.insert(id.number(), Row { id, shard, state });
+        let event = row.take()?;
+        states.insert(
+            id.number(),
+            Row {
+                id,
+                shard,
+                state,
+                event,
+            },
+        );
     }
     Ok(states)
 }
@@ -134,6 +152,7 @@ const fn event(verdict: &Verdict) -> Event {
             },
             reason: *reason,
         },
+        Verdict::FannedOut { .. } => Event::FannedOut,
         Verdict::Postponed(_) => Event::Postponed {
             until: Timestamp::from_millis(0),
         },
@@ -158,6 +177,8 @@ struct Batch {
     postponed: Vec<Json>,
     counted: Vec<Json>,
     attempts: Vec<Json>,
+    fanned_out: Vec<i64>,
+    branches: Vec<Branch>,
 }
 
 impl Batch {
@@ -214,6 +235,14 @@ impl Batch {
                     AfterDeath::None => {}
                 }
             }
+            Verdict::FannedOut { destinations } => {
+                self.fanned_out.push(number);
+                self.moved.push(number);
+                let made = destinations
+                    .iter()
+                    .map(|destination| Branch::new(row.id, destination));
+                self.branches.extend(made);
+            }
             Verdict::Postponed(Until::At(time)) => {
                 self.postponed.push(json!([number, row::datetime(*time), null]));
             }
@@ -252,7 +281,7 @@ impl Batch {
         if history != History::Off && !self.delivered.is_empty() {
             let payloads = history == History::Full;
             let sql = include_str!("sql/settle_delivered.sql");
-            work.run(sql, (payloads, payloads, table(&self.delivered)))
+            work.run(sql, (payloads, payloads, table(self.delivered.iter().cloned())))
                 .await?;
         }
         for (sql, rows) in [
@@ -263,16 +292,17 @@ impl Batch {
             (include_str!("sql/forget_interrupted.sql"), &self.heard_of),
         ] {
             if !rows.is_empty() {
-                work.run(sql, (table(rows),)).await?;
+                work.run(sql, (table(rows.iter().cloned()),)).await?;
             }
         }
         if !self.attempts.is_empty() {
             work.run(
                 include_str!("sql/log_attempt.sql"),
-                (worker, table(&self.attempts)),
+                (worker, table(self.attempts.iter().cloned())),
             )
             .await?;
         }
+        fan_out::write(work, &self.fanned_out, &self.branches).await?;
         // Without a history nothing would ever remove the log.
         let forgotten = if history == History::Off {
             &self.tried[..]
@@ -291,8 +321,4 @@ impl Batch {
         }
         Ok(())
     }
-}
-
-fn table(rows: &[Json]) -> Value {
-    Json::from(rows.to_vec()).to_string().into()
 }

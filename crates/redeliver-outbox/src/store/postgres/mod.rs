@@ -25,6 +25,7 @@ use crate::{Held, NewHold, limits, store::desk::hold::act_of};
 
 mod desk;
 mod error;
+mod fan_out;
 mod lease;
 mod moment;
 mod reader;

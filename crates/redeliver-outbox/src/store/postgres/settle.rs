@@ -10,6 +10,7 @@ use tokio_postgres::types::Type;
 
 use super::{
     Inner, Result, Session,
+    fan_out::FannedOut,
     row::{get, shard},
     session::{Begin, Parameter},
     value::{self, Time, wait_millis},
@@ -61,23 +62,24 @@ fn shards_of(settlements: &[Settlement]) -> impl Iterator<Item = u16> {
     shards.into_iter()
 }
 
+/// Which messages.
 #[derive(Default)]
-struct Keys {
-    shards: Vec<i16>,
-    numbers: Vec<i64>,
-    salts: Vec<i64>,
-    redrives: Vec<i32>,
+pub(super) struct Keys {
+    pub(super) shards: Vec<i16>,
+    pub(super) numbers: Vec<i64>,
+    pub(super) salts: Vec<i64>,
+    pub(super) redrives: Vec<i32>,
 }
 
 impl Keys {
-    fn push(&mut self, settlement: &Settlement) {
+    pub(super) fn push(&mut self, settlement: &Settlement) {
         self.shards.push(value::shard(settlement.lease.shard));
         self.numbers.push(settlement.number());
         self.salts.push(settlement.id.salt());
         self.redrives.push(value::attempt(settlement.redrives));
     }
 
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.numbers.is_empty()
     }
 }
@@ -133,6 +135,7 @@ struct Batch {
     dead: Dead,
     postponed: Postponed,
     counted: Counted,
+    fanned_out: FannedOut,
     /// Heads of parked lanes that have left.
     resumed: Keys,
 }
@@ -189,6 +192,7 @@ impl Batch {
                     self.resumed.push(settlement);
                 }
             }
+            Verdict::FannedOut { destinations } => self.fanned_out.push(settlement, destinations),
             Verdict::Postponed(until) => {
                 let (at, after) = match *until {
                     Until::At(time) => (Some(Time(time)), None),
@@ -215,6 +219,7 @@ impl Batch {
             self.retry.write(session, worker).boxed(),
             self.dead.write(session, worker).boxed(),
             self.delivered.write(session, history).boxed(),
+            self.fanned_out.write(session, history).boxed(),
             resume(session, &self.resumed).boxed(),
             session.commit().boxed(),
         ])

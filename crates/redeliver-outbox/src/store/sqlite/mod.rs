@@ -16,6 +16,7 @@ use crate::{
 mod connection;
 mod desk;
 mod error;
+mod fan_out;
 mod lease;
 mod reader;
 mod row;

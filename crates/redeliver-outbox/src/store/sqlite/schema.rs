@@ -17,13 +17,15 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 3] = steps![
+const STEPS: [Step; 4] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
+    "topics": "0004_topics",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
-const MESSAGES_VIEW: &str = include_str!("migrations/0003_destinations.up.sql");
+/// The step that made the view what it is, with the view at its end.
+const MESSAGES_VIEW: &str = include_str!("migrations/0004_topics.up.sql");
 
 /// How SQL asks for the time where nobody says it: understood by a SQLite older than 3.42 as well.
 const VIEW_CLOCK: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
@@ -63,7 +65,8 @@ impl Schema for SqliteStore {
 
 /// The rows of the view `redeliver_messages` at a time that the caller gives, where the view itself has only SQLite's clock.
 pub(super) fn messages_at(time: &str) -> String {
-    let body = MESSAGES_VIEW.split_once(" AS\n").map_or("", |(_, body)| body);
+    let begin = "CREATE VIEW redeliver_messages AS\n";
+    let body = MESSAGES_VIEW.split_once(begin).map_or("", |(_, body)| body);
     body.trim_end().trim_end_matches(';').replace(VIEW_CLOCK, time)
 }
 
@@ -86,6 +89,13 @@ fn migrate(session: &Session<'_>, layout: Layout, to: u32) -> Done<Vec<u32>> {
     check_target(to, NEWEST, layout.shards, MOST_SHARDS)?;
     let from = version(session)?;
     refuse_newer(from, NEWEST)?;
+    // The shards are part of the hot table, which a later step makes anew.
+    let layout = match from {
+        0 => layout,
+        _ => Layout {
+            shards: session.row(include_str!("sql/count_shards.sql"), [], |row| row.get(0))?,
+        },
+    };
     let steps = migrations(session.names, layout);
     let mut taken = Vec::new();
     if from < to {

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::connection::{Done, Session};
+use super::{
+    connection::{Done, Session},
+    fan_out::fan_out,
+};
 use crate::{
     limits::error_text,
     millis_up,
@@ -24,7 +27,10 @@ pub(super) fn settle(
         .into_iter()
         .collect();
     let mut stale = BTreeSet::new();
-    for settlement in settlements {
+    let mut sorted: Vec<&Settlement> = settlements.iter().collect();
+    // Messages that are made of events have their numbers in the order of the events.
+    sorted.sort_by_key(|settlement| settlement.number());
+    for settlement in sorted {
         let current = owned.get(&settlement.lease.shard) == Some(&settlement.lease.epoch);
         if current || planted(Plant::NoFence) {
             if settlement.verdict.can_be() {
@@ -79,6 +85,7 @@ fn write(
             Ok(())
         }
         Verdict::Dead { .. } => bury(session, worker, settlement),
+        Verdict::FannedOut { destinations } => fan_out(session, settlement, destinations, history),
         Verdict::Postponed(until) => {
             let until = match until {
                 Until::At(time) => *time,

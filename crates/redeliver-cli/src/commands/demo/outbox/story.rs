@@ -184,7 +184,7 @@ impl<'a> Story<'a> {
                 });
                 self.narrator.tell(Actor::Relay, &words, figures);
             }
-            Verdict::Postponed(_) | Verdict::Counted { .. } => {}
+            Verdict::Postponed(_) | Verdict::Counted { .. } | Verdict::FannedOut { .. } => {}
         }
         Ok(())
     }

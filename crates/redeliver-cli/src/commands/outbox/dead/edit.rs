@@ -125,6 +125,9 @@ fn check(edit: &Edit, detail: &Detail) -> Result<(), BadInput> {
     }
     let mut message =
         redeliver_outbox::NewMessage::to(edit.destination.as_ref().unwrap_or(&record.destination));
+    if let Some(topic) = &record.topic {
+        message = message.topic(topic);
+    }
     if let Some(content_type) = &edit.content_type {
         message = message.content_type(content_type);
     }

@@ -54,6 +54,7 @@ const EXPECTED: &str = "each line must be a JSON object, as `redeliver dead expo
 struct Line {
     id: Option<String>,
     destination: String,
+    topic: Option<String>,
     key: Option<String>,
     payload: Option<String>,
     payload_base64: Option<String>,
@@ -169,6 +170,9 @@ fn letter(text: &str) -> Result<(Option<String>, DeadLetter), String> {
     let reason: DeadReason = filter_flags::reason(&line.dead_letter_reason)
         .map_err(|rule| format!("dead_letter_reason {:?}: {rule}", line.dead_letter_reason))?;
     let mut message = NewMessage::to(line.destination).payload(payload);
+    if let Some(topic) = line.topic {
+        message = message.topic(topic);
+    }
     if let Some(key) = line.key {
         message = message.key(key);
     }

@@ -4,7 +4,7 @@ use redeliver_outbox::{Timestamp, desk::Record, state::Status};
 use super::super::{
     database::{DatabaseFlags, Outbox},
     filter_flags::{FilterFlags, PageFlags, ReasonFlag},
-    list::{json, say_more},
+    list::{destination, json, say_more},
     when,
 };
 use crate::{
@@ -81,7 +81,7 @@ fn words(records: &[Record], now: Timestamp) -> String {
             record.id.number().to_string(),
             record.id.to_string(),
             reason,
-            readable::line(&record.destination, 24),
+            readable::line(&destination(record), 24),
             record
                 .key
                 .as_deref()

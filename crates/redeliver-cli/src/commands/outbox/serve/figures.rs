@@ -17,6 +17,7 @@ pub(super) struct Sum {
     delivered: u64,
     retried: u64,
     dead: u64,
+    fanned_out: u64,
     pub(super) in_flight: u64,
     pub(super) shards: u64,
 }
@@ -28,16 +29,21 @@ impl Sum {
             delivered: sum.delivered + figures.delivered(),
             retried: sum.retried + figures.retried(),
             dead: sum.dead + figures.dead(),
+            fanned_out: sum.fanned_out + figures.fanned_out(),
             in_flight: sum.in_flight + figures.in_flight(),
             shards: sum.shards + figures.shards(),
         })
     }
 
     pub(super) fn words(&self) -> String {
-        format!(
+        let mut words = format!(
             "{} delivered, {} put off for a retry, {} quarantined, in {} attempts",
             self.delivered, self.retried, self.dead, self.attempts
-        )
+        );
+        if self.fanned_out > 0 {
+            words.push_str(&format!("; {} events fanned out", self.fanned_out));
+        }
+        words
     }
 
     /// The figures as a line of JSON, with what is told beside them.

@@ -16,7 +16,7 @@ pub(super) struct Reader(Arc<Notify>);
 impl Reader {
     /// The same destinations, of which those that show messages notice that nobody can see them.
     pub(super) fn of(&self, routes: &Routes) -> Routes {
-        routes.iter().fold(Routes::new(), |all, (name, route)| {
+        routes.iter().fold(routes.clone(), |all, (name, route)| {
             let mut route: Route = route.clone();
             if route.destination.kind() == "log" {
                 let (log, reader) = (route.destination, self.clone());

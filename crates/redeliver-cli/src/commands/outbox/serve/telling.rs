@@ -220,12 +220,11 @@ impl Said {
 
     fn as_dead(&self) -> String {
         let text = |name| self.text(name);
-        let (id, to, reason, error) = (
-            text("message_id"),
-            text("destination"),
-            text("reason"),
-            text("error_message"),
-        );
+        let (id, reason, error) = (text("message_id"), text("reason"), text("error_message"));
+        let to = match text("destination") {
+            to if to.is_empty() => format!("on {}", text("topic")),
+            to => to,
+        };
         format!("{id} {to}: quarantined as {reason}: {error}")
     }
 

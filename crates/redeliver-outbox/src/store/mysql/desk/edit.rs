@@ -43,6 +43,6 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
     }
     work.run(include_str!("../sql/edit.sql"), Params::Positional(values))
         .await?;
-    audit::append(&mut work, act, "edit", found.id, &mended.detail).await?;
+    audit::append(&mut work, act, "edit", Some(found.id), &mended.detail).await?;
     work.commit().await
 }

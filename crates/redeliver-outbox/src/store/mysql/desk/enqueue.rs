@@ -45,7 +45,7 @@ pub(super) async fn import(store: &MySqlStore, letters: &[DeadLetter], act: &Act
         work.run(include_str!("../sql/import.sql"), values).await?;
         let moved = (row::list(&[id.number()]),);
         work.run(include_str!("../sql/remove.sql"), moved).await?;
-        audit::append(&mut work, act, "import", id, "").await?;
+        audit::append(&mut work, act, "import", Some(id), "").await?;
     }
     work.commit().await?;
     Ok(imported)

@@ -5,7 +5,7 @@ use mysql_async::{Params, Value};
 use super::{MySqlStore, Work, audit, row};
 use crate::{
     MessageId, Timestamp,
-    desk::{Detail, Filter, MessageRef, Page, Record},
+    desk::{Branch, Detail, Filter, MessageRef, Page, Record},
     store::{
         LaneId, Result,
         columns::Known as _,
@@ -25,11 +25,12 @@ const DIALECT: Dialect = Dialect {
     same: |left, right| format!("CAST({left} AS BINARY) = CAST({right} AS BINARY)"),
 };
 
-/// The view's three parts, each cut to a page by itself: the server would make the whole union before it cuts it.
-const PARTS: [&str; 3] = [
+/// The view's parts, each cut to a page by itself: the server would make the whole union before it cuts it.
+const PARTS: [&str; 4] = [
     "redeliver_messages_live",
     "redeliver_messages_dead",
     "redeliver_messages_sent",
+    "redeliver_messages_events",
 ];
 
 pub(super) async fn list(
@@ -46,7 +47,9 @@ pub(super) async fn list(
     };
     let columns = format!("{}, {payload}", records::RECORD);
     let sql = each_part(&columns, &conditions, " UNION ALL ");
-    let mut found = work.read(&sql, three_times(&conditions), records::record).await?;
+    let mut found = work
+        .read(&sql, for_each_part(&conditions), records::record)
+        .await?;
     found.sort_by_key(|record| record.id.number());
     if page.newest_first {
         found.reverse();
@@ -60,7 +63,7 @@ pub(super) async fn count(store: &MySqlStore, filter: &Filter) -> Result<u64> {
     let mut work = Work::snapshot(store, &mut connection).await?;
     let conditions = Conditions::of(filter, DIALECT);
     let sql = format!("SELECT {}", each_part("COUNT(*)", &conditions, " + "));
-    let row = work.row(&sql, three_times(&conditions)).await?;
+    let row = work.row(&sql, for_each_part(&conditions)).await?;
     row.map_or(Ok(0), |mut row| row.count())
 }
 
@@ -70,7 +73,7 @@ fn each_part(columns: &str, conditions: &Conditions, between: &str) -> String {
         .join(between)
 }
 
-fn three_times(conditions: &Conditions) -> Params {
+fn for_each_part(conditions: &Conditions) -> Params {
     let values = conditions.values.iter().map(|value| match value {
         Condition::Integer(number) => Value::from(*number),
         Condition::Text(text) => Value::from(text.as_str()),
@@ -102,12 +105,27 @@ pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Opti
     let neighbours = Neighbours {
         parked_behind: neighbour(&mut work, include_str!("../sql/parked_behind.sql"), number).await?,
         waits_behind: neighbour(&mut work, include_str!("../sql/waits_behind.sql"), number).await?,
+        event: neighbour(&mut work, include_str!("../sql/event_of_message.sql"), number).await?,
     };
     let statement = include_str!("../sql/attempts_of_message.sql");
     let attempts = work.read(statement, (number,), records::attempt).await?;
     let audit = audit::of_message(&mut work, record.id).await?;
     let kept = kept(&mut work, number).await?;
-    Ok(Some(records::detail(record, attempts, audit, kept, neighbours)))
+    let fan_out = fan_out(&mut work, number).await?;
+    let detail = records::detail(record, attempts, audit, kept, neighbours, fan_out);
+    Ok(Some(detail))
+}
+
+/// The messages that were made of an event.
+async fn fan_out(work: &mut Work<'_>, event: i64) -> Result<Vec<Branch>> {
+    let statement = include_str!("../sql/fan_out_of_event.sql");
+    let fan_out = work.read(statement, (event,), records::branch).await?;
+    if fan_out.is_empty() {
+        return Ok(fan_out);
+    }
+    let (filter, page) = desk::branches(&fan_out);
+    let found = list(work, &filter, page, false).await?;
+    Ok(records::branches(fan_out, found))
 }
 
 async fn neighbour(work: &mut Work<'_>, sql: &str, number: i64) -> Result<Option<MessageId>> {

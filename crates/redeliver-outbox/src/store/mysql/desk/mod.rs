@@ -7,7 +7,7 @@ use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Retention, StatusReport, WorkerRecord,
+        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, Result, desk::hold::by_hand},
 };
@@ -18,6 +18,7 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 mod look;
+mod replay;
 mod rescue;
 mod retain;
 mod status;
@@ -80,6 +81,15 @@ impl Desk for MySqlStore {
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
         Box::pin(enqueue::import(self, letters, act))
+    }
+
+    fn replay<'a>(
+        &'a self,
+        replay: &'a Replay,
+        after: i64,
+        act: Option<&'a Act>,
+    ) -> BoxFuture<'a, Result<Replayed>> {
+        Box::pin(replay::replay(self, replay, after, act))
     }
 
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {

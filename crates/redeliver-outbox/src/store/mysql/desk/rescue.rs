@@ -61,7 +61,7 @@ async fn change(
             work.run(statement, (row::list(&free),)).await?;
         }
         for &id in some.iter().filter(|id| free.binary_search(&id.number()).is_ok()) {
-            audit::append(&mut work, act, action, id, "").await?;
+            audit::append(&mut work, act, action, Some(id), "").await?;
             changed.push(id);
         }
     }

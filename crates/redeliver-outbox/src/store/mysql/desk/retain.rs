@@ -18,6 +18,11 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             include_str!("../sql/remove_sent.sql"),
         ),
         (
+            retention.sent,
+            include_str!("../sql/old_events.sql"),
+            include_str!("../sql/remove_events.sql"),
+        ),
+        (
             retention.discarded,
             include_str!("../sql/old_discarded.sql"),
             include_str!("../sql/remove_dead.sql"),
@@ -61,7 +66,7 @@ fn add(removed: &mut Removed, rows: u64) {
     removed.more |= rows >= limits::RETENTION_BATCH as u64;
 }
 
-/// Messages go with the log of their attempts.
+/// Messages go with the log of their attempts, events with what says which messages they became.
 async fn forget_messages(store: &MySqlStore, age: Duration, old: &str, remove: &str) -> Result<u64> {
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
@@ -73,8 +78,12 @@ async fn forget_messages(store: &MySqlStore, age: Duration, old: &str, remove: &
         return Ok(0);
     }
     let all = row::list(&numbers);
-    work.run(include_str!("../sql/remove_attempts.sql"), (all.clone(),))
-        .await?;
+    for statement in [
+        include_str!("../sql/remove_attempts.sql"),
+        include_str!("../sql/remove_fan_out.sql"),
+    ] {
+        work.run(statement, (all.clone(),)).await?;
+    }
     let rows = work.run(remove, (all,)).await?;
     work.commit().await?;
     Ok(rows)

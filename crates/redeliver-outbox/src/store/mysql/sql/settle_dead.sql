@@ -1,6 +1,6 @@
-INSERT INTO redeliver_dead (number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
     not_before, expires_at, created_at, attempts, redrives, last_attempt_at, last_error, reason, gap, dead_lettered_at)
-SELECT o.number, o.salt, o.shard, o.destination, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
+SELECT o.number, o.salt, o.shard, o.destination, o.topic, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
     o.not_before, o.expires_at, o.created_at, COALESCE(j.attempt, o.attempts), o.redrives,
     CASE WHEN j.attempt IS NULL THEN o.last_attempt_at ELSE UTC_TIMESTAMP(3) END, j.error, j.reason, j.gap, UTC_TIMESTAMP(3)
 FROM JSON_TABLE(?, '$[*]' COLUMNS (

@@ -47,7 +47,7 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
             .execute(include_str!("../sql/free_lane.sql"), &locking)
             .await?;
     }
-    audit::append(&session, act, "edit", found.id, &mended.detail).await?;
+    audit::append(&session, act, "edit", Some(found.id), &mended.detail).await?;
     session.commit().await?;
     session.closed();
     Ok(())

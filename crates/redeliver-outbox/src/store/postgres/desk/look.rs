@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     MessageId, Timestamp,
-    desk::{Detail, Filter, MessageRef, Page, Record},
+    desk::{Branch, Detail, Filter, MessageRef, Page, Record},
     limits::POSTGRES_NAMED_MESSAGES,
     store::{
         LaneId,
@@ -128,11 +128,31 @@ async fn detail(session: &Session<'_>, record: Record) -> Result<Detail> {
         session.read(include_str!("../sql/waits_behind.sql"), &place, |row| row.id()),
     )
     .await?;
+    let statement = include_str!("../sql/event_of_message.sql");
+    let mut event = session.read(statement, &place[1..], |row| row.id()).await?;
     let neighbours = Neighbours {
         parked_behind: parked.pop(),
         waits_behind: waits.pop(),
+        event: event.pop(),
     };
-    Ok(records::detail(record, attempts, audit, kept, neighbours))
+    let fan_out = fan_out(session, number).await?;
+    Ok(records::detail(
+        record, attempts, audit, kept, neighbours, fan_out,
+    ))
+}
+
+/// The messages that were made of an event.
+async fn fan_out(session: &Session<'_>, event: i64) -> Result<Vec<Branch>> {
+    let statement = include_str!("../sql/fan_out_of_event.sql");
+    let fan_out = session
+        .read(statement, &[(&event, Type::INT8)], records::branch)
+        .await?;
+    if fan_out.is_empty() {
+        return Ok(fan_out);
+    }
+    let (filter, page) = desk::branches(&fan_out);
+    let found = list(session, &filter, page, false).await?;
+    Ok(records::branches(fan_out, found))
 }
 
 pub(super) async fn parked_lanes(inner: &Inner) -> Result<Vec<(LaneId, MessageId, Timestamp)>> {

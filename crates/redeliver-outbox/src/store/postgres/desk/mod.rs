@@ -11,7 +11,7 @@ use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Retention, StatusReport, WorkerRecord,
+        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, desk::hold::by_hand},
 };
@@ -22,6 +22,7 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 mod look;
+mod replay;
 mod rescue;
 mod retain;
 mod status;
@@ -98,6 +99,15 @@ impl Desk for PostgresStore {
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
         Box::pin(self.0.limited(enqueue::import(&self.0, letters, act)))
+    }
+
+    fn replay<'a>(
+        &'a self,
+        replay: &'a Replay,
+        after: i64,
+        act: Option<&'a Act>,
+    ) -> BoxFuture<'a, Result<Replayed>> {
+        Box::pin(self.0.limited(replay::replay(&self.0, replay, after, act)))
     }
 
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {

@@ -13,6 +13,7 @@ pub(super) async fn retain(inner: &Inner, retention: &Retention) -> Result<Remov
     let limit = value::limit(RETENTION_BATCH);
     let steps = [
         (include_str!("../sql/retain_sent.sql"), retention.sent),
+        (include_str!("../sql/retain_events.sql"), retention.sent),
         (include_str!("../sql/retain_discarded.sql"), retention.discarded),
         (include_str!("../sql/retain_inbox.sql"), retention.inbox),
         (include_str!("../sql/retain_audit.sql"), retention.audit),

@@ -5,9 +5,9 @@ WITH gone AS (
     RETURNING o.*, letter.attempts AS tried, letter.error, letter.reason
 ),
 imported AS (
-    INSERT INTO redeliver_dead (number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                                 not_before, expires_at, created_at, attempts, redrives, last_error, reason, dead_lettered_at)
-    SELECT number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    SELECT number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
            not_before, expires_at, created_at, tried, redrives, error, reason, clock_timestamp()
       FROM gone
 )

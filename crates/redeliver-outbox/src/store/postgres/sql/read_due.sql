@@ -1,4 +1,4 @@
-SELECT o.number, o.salt, o.shard, o.destination, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
+SELECT o.number, o.salt, o.shard, o.destination, o.topic, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
        o.not_before, o.expires_at, o.created_at, o.attempts, o.redrives, o.next_attempt_at, o.last_attempt_at, o.last_error,
        o.last_wait_ms
   FROM unnest($1::smallint[]) AS owned (shard)

@@ -2,9 +2,9 @@ WITH gone AS (
     DELETE FROM redeliver_dead WHERE number = ANY ($1::bigint[]) RETURNING *
 ),
 back AS (
-    INSERT INTO redeliver_outbox (number, salt, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    INSERT INTO redeliver_outbox (number, salt, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                                   not_before, expires_at, created_at, attempts, redrives, next_attempt_at, last_attempt_at, last_error)
-    SELECT number, salt, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    SELECT number, salt, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
            -- Put back for nothing, if the time that it expired at came with it.
            not_before, CASE WHEN expires_at > clock_timestamp() THEN expires_at END, created_at,
            0, redrives + 1, clock_timestamp(), last_attempt_at, last_error

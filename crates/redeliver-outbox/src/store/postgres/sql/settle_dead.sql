@@ -25,10 +25,10 @@ parked AS (
         ON CONFLICT (shard, destination, lane) DO UPDATE
        SET head = excluded.head, parked_at = excluded.parked_at, resumed_at = NULL
 )
-INSERT INTO redeliver_dead (number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                             not_before, expires_at, created_at, attempts, redrives, last_attempt_at, last_error, reason, gap,
                             dead_lettered_at)
-SELECT number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+SELECT number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
        not_before, expires_at, created_at, COALESCE(attempt, attempts), redrives,
        CASE WHEN attempt IS NULL THEN last_attempt_at ELSE clock_timestamp() END, error, reason, gap, clock_timestamp()
   FROM gone

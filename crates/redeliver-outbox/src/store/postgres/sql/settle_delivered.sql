@@ -4,7 +4,7 @@ WITH gone AS (
            AS settled (shard, number, attempt, took_ms, redrives, salt)
      WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND o.attempts IN (settled.attempt, settled.attempt - 1)
-    RETURNING o.number, o.salt, o.shard, o.destination, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
+    RETURNING o.number, o.salt, o.shard, o.destination, o.topic, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
               o.created_at, o.attempts, o.redrives, o.last_error, settled.attempt, settled.took_ms
 ),
 -- Only an attempt that was counted before the send has left a line in the log that is wrong now.
@@ -20,9 +20,9 @@ forgotten AS (
      USING (SELECT number FROM gone WHERE attempts > 0 OR redrives > 0) AS tried
      WHERE a.number = tried.number AND NOT $6
 )
-INSERT INTO redeliver_sent (number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+INSERT INTO redeliver_sent (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                             created_at, attempts, redrives, last_error, sent_at, took_ms)
-SELECT number, salt, shard, destination, lane, CASE WHEN $7 THEN payload END, CASE WHEN $7 THEN payload_binary END, content_type,
+SELECT number, salt, shard, destination, topic, lane, CASE WHEN $7 THEN payload END, CASE WHEN $7 THEN payload_binary END, content_type,
        headers, traceparent, created_at, attempt, redrives, last_error, clock_timestamp(), took_ms
   FROM gone
  WHERE $6

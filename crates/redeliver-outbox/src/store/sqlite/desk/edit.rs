@@ -35,6 +35,6 @@ pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act:
             (number, session.now.as_millis()),
         )?;
     }
-    audit::append(session, act, "edit", found.id, &mended.detail)?;
+    audit::append(session, act, "edit", Some(found.id), &mended.detail)?;
     Ok(())
 }

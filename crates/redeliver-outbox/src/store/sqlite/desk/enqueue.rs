@@ -44,7 +44,7 @@ fn insert_once(session: &Session<'_>, message: &NewMessage, key: &str) -> rusqli
 }
 
 fn insert(session: &Session<'_>, message: &NewMessage) -> rusqlite::Result<MessageId> {
-    let salt = MessageId::new(0, redeliver::entropy::draw() as i64).salt();
+    let salt = MessageId::draw_salt();
     let (text, binary) = message.payload.columns();
     let time = |due: Due| -> Option<i64> {
         let time: Option<Timestamp> = match due {
@@ -57,6 +57,7 @@ fn insert(session: &Session<'_>, message: &NewMessage) -> rusqlite::Result<Messa
     let values = rusqlite::params![
         salt,
         message.destination,
+        message.topic,
         message.key,
         text,
         binary,
@@ -86,7 +87,7 @@ pub(super) fn import(session: &Session<'_>, letters: &[DeadLetter], act: &Act) -
         );
         session.execute(include_str!("../sql/import.sql"), values)?;
         session.execute(include_str!("../sql/remove.sql"), [id.number()])?;
-        audit::append(session, act, "import", id, "")?;
+        audit::append(session, act, "import", Some(id), "")?;
         imported.push(id);
     }
     Ok(imported)

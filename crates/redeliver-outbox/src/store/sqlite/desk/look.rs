@@ -5,7 +5,7 @@ use rusqlite::{params_from_iter, types::Value as Column};
 use super::{Done, Session, audit, schema};
 use crate::{
     MessageId, Timestamp,
-    desk::{Detail, Filter, MessageRef, Page, Record},
+    desk::{Branch, Detail, Filter, MessageRef, Page, Record},
     limits::SQLITE_NAMED_MESSAGES,
     store::{
         LaneId, Result,
@@ -90,6 +90,7 @@ pub(super) fn find(session: &Session<'_>, message: MessageRef) -> Done<Option<De
     let neighbours = Neighbours {
         parked_behind: neighbour(include_str!("../sql/parked_behind.sql"))?,
         waits_behind: neighbour(include_str!("../sql/waits_behind.sql"))?,
+        event: neighbour(include_str!("../sql/event_of_message.sql"))?,
     };
     let attempts = session.read(
         include_str!("../sql/attempts_of_message.sql"),
@@ -98,7 +99,20 @@ pub(super) fn find(session: &Session<'_>, message: MessageRef) -> Done<Option<De
     )?;
     let audit = audit::of_message(session, record.id)?;
     let kept = kept(session, number)?;
-    Ok(Some(records::detail(record, attempts, audit, kept, neighbours)))
+    let fan_out = fan_out(session, number)?;
+    let detail = records::detail(record, attempts, audit, kept, neighbours, fan_out);
+    Ok(Some(detail))
+}
+
+/// The messages that were made of an event.
+fn fan_out(session: &Session<'_>, event: i64) -> Done<Vec<Branch>> {
+    let statement = include_str!("../sql/fan_out_of_event.sql");
+    let fan_out = session.read(statement, [event], records::branch)?;
+    if fan_out.is_empty() {
+        return Ok(fan_out);
+    }
+    let (filter, page) = desk::branches(&fan_out);
+    Ok(records::branches(fan_out, list(session, &filter, page, false)?))
 }
 
 pub(super) fn parked_lanes(session: &Session<'_>) -> Done<Vec<(LaneId, MessageId, Timestamp)>> {

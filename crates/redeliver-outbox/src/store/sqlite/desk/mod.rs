@@ -11,7 +11,7 @@ use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Retention, StatusReport, WorkerRecord,
+        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, Result, desk::hold::by_hand},
 };
@@ -22,6 +22,7 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 mod look;
+mod replay;
 mod rescue;
 mod retain;
 mod status;
@@ -98,6 +99,19 @@ impl Desk for SqliteStore {
         let (letters, act) = (letters.to_vec(), act.clone());
         self.run(Purpose::Write, move |session| {
             enqueue::import(session, &letters, &act)
+        })
+    }
+
+    fn replay<'a>(
+        &'a self,
+        replay: &'a Replay,
+        after: i64,
+        act: Option<&'a Act>,
+    ) -> BoxFuture<'a, Result<Replayed>> {
+        let (replay, act) = (replay.clone(), act.cloned());
+        let purpose = act.as_ref().map_or(Purpose::Read, |_| Purpose::Write);
+        self.run(purpose, move |session| {
+            replay::replay(session, &replay, after, act.as_ref())
         })
     }
 

@@ -26,7 +26,7 @@ pub(super) fn redrive(
             session.execute(include_str!("../sql/remove_dead.sql"), [id.number()])?;
         }
         if !planted(Plant::RedriveNotAudited) {
-            audit::append(session, act, "redrive", *id, "")?;
+            audit::append(session, act, "redrive", Some(*id), "")?;
         }
     }
     Ok(letters)
@@ -46,7 +46,7 @@ pub(super) fn discard(
             session.execute(include_str!("../sql/free_lane.sql"), values)?;
         }
         if !planted(Plant::DiscardNotAudited) {
-            audit::append(session, act, "discard", *id, "")?;
+            audit::append(session, act, "discard", Some(*id), "")?;
         }
     }
     Ok(letters)

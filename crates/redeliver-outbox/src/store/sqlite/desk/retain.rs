@@ -28,6 +28,9 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
             forget_messages(session, age, find, remove, &mut removed)?;
         }
     }
+    if let Some(age) = retention.sent {
+        forget_events(session, age, &mut removed)?;
+    }
     let rows = [
         (retention.inbox, include_str!("../sql/retain_inbox.sql")),
         (retention.audit, include_str!("../sql/retain_audit.sql")),
@@ -68,6 +71,19 @@ fn forget_messages(
     for number in &numbers {
         rows += session.execute(remove, [number])?;
         rows += session.execute(include_str!("../sql/remove_attempts.sql"), [number])?;
+    }
+    note(removed, rows, numbers.len());
+    Ok(())
+}
+
+/// With an event goes what says which messages it became.
+fn forget_events(session: &Session<'_>, age: Duration, removed: &mut Removed) -> rusqlite::Result<()> {
+    let values = (before(session, age), row::limit(RETENTION_BATCH));
+    let numbers: Vec<i64> = session.rows(include_str!("../sql/old_events.sql"), values, |row| row.get(0))?;
+    let mut rows = 0;
+    for number in &numbers {
+        rows += session.execute(include_str!("../sql/remove_events.sql"), [number])?;
+        rows += session.execute(include_str!("../sql/remove_fan_out.sql"), [number])?;
     }
     note(removed, rows, numbers.len());
     Ok(())

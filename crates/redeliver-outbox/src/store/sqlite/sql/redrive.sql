@@ -1,8 +1,8 @@
 INSERT INTO redeliver_outbox (
-    number, salt, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    number, salt, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
     not_before, expires_at, created_at, attempts, redrives, next_attempt_at, last_attempt_at, last_error)
 SELECT
-    number, salt, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    number, salt, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
     -- Put back for nothing, if the time that it expired at came with it.
     not_before, CASE WHEN expires_at > ?2 THEN expires_at END, created_at,
     0, redrives + 1, ?2, last_attempt_at, last_error

@@ -1,9 +1,9 @@
 INSERT INTO redeliver_dead (
-    number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
     not_before, expires_at, created_at, attempts, redrives, last_attempt_at,
     last_error, reason, gap, dead_lettered_at)
 SELECT
-    number, salt, shard, destination, lane, payload, payload_binary, content_type, headers, traceparent,
+    number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
     not_before, expires_at, created_at, COALESCE(?3, attempts), redrives,
     CASE WHEN ?3 IS NULL THEN last_attempt_at ELSE ?4 END,
     ?5, ?6, ?7 AND lane IS NOT NULL, ?4

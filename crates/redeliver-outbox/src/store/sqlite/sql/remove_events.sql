@@ -1,0 +1,1 @@
+DELETE FROM redeliver_events WHERE number = ?1

@@ -1,0 +1,1 @@
+DELETE FROM redeliver_fan_out WHERE event_number = ?1
