@@ -1,5 +1,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -41,6 +42,15 @@ impl Endpoint {
     /// One that answers everything with success, at once.
     pub(crate) fn well() -> Self {
         Self::start(FaultyConfig::default())
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.server.local_addr()
+    }
+
+    /// Nobody listens there any more.
+    pub(crate) fn stop(self) {
+        RUNTIME.block_on(self.server.shutdown());
     }
 
     /// The configuration of a relay whose destination `api` is this path.

@@ -13,6 +13,7 @@ mod database;
 mod endpoint;
 mod faults;
 mod held;
+mod outage;
 mod own_server;
 mod relay;
 mod relays;

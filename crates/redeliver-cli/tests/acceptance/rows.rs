@@ -48,7 +48,19 @@ fn rows(kind: Kind) -> Vec<(&'static str, String, Fate)> {
             vec!["'nowhere'".into()],
             Dead("unknown_destination"),
         ),
-        ("destination", vec!["''".into()], Dead("unknown_destination")),
+        ("destination", vec!["''".into()], Refused),
+        ("destination, topic", vec!["''".into(), "''".into()], Refused),
+        (
+            "destination, topic",
+            vec!["''".into(), "'orders.paid'".into()],
+            Dead("no_route"),
+        ),
+        (
+            "destination, topic",
+            vec!["''".into(), "'a..b'".into()],
+            Dead("no_route"),
+        ),
+        ("topic", vec!["'orders.paid'".into()], Sent),
         (
             "destination",
             vec![long(10_000)],

@@ -78,6 +78,7 @@ impl Witness for Eyes {
                 message,
                 attempt,
                 outcome,
+                counts,
                 ..
             } => {
                 let (number, outcome) = (message.number(), kind(outcome));
@@ -92,7 +93,7 @@ impl Witness for Eyes {
                 });
                 let now = world.now();
                 let mut state = world.state();
-                if outcome == Kind::Gone {
+                if !counts {
                     state.records.life(process).busy.remove(&number);
                 }
                 if let Some(flying) = state.records.life(process).flying.get_mut(&message.destination) {
@@ -105,7 +106,7 @@ impl Witness for Eyes {
                     if let Some(ended) = ended {
                         ended.heard = Some((outcome, now));
                         // It is as it was before: there is nothing to write.
-                        ended.written |= outcome == Kind::Gone;
+                        ended.written |= !counts;
                     }
                 }
             }

@@ -78,6 +78,7 @@ impl Manners {
     pub const fn without_breaker(mut self) -> Self {
         // No window ever holds so many.
         self.breaker.minimum_calls = u32::MAX;
+        self.breaker.in_a_row = 0;
         self
     }
 
@@ -113,6 +114,7 @@ impl Default for Manners {
             breaker: BreakerRule::DEFAULT
                 .failure_rate(0.8)
                 .minimum_calls(20)
+                .in_a_row(20)
                 .open_for(Duration::from_secs(30)),
             ramp: Duration::from_secs(60),
             longest_rest: Duration::from_secs(3600),

@@ -54,6 +54,8 @@ struct Line {
     /// Those that have been attempted before.
     retries: VecDeque<i64>,
     held: usize,
+    /// What those weigh.
+    weight: usize,
     in_flight: usize,
     allowance: Allowance,
     /// Something of it was put away that can come back.
@@ -62,9 +64,20 @@ struct Line {
     expected: usize,
     /// The most messages that may be held for it, so that one slow destination does not fill the window.
     share: usize,
+    /// The most that they may weigh, for the same reason; one message fits always.
+    share_of_bytes: usize,
 }
 
 impl Line {
+    const fn has_room(&self) -> bool {
+        self.held == 0 || (self.held < self.share && self.weight < self.share_of_bytes)
+    }
+
+    /// Reading again pays when there is room for more than a few.
+    const fn is_half_empty(&self) -> bool {
+        self.held <= self.share / 2 && self.weight <= self.share_of_bytes / 2
+    }
+
     fn queue(&mut self, retry: bool) -> &mut VecDeque<i64> {
         if retry { &mut self.retries } else { &mut self.ready }
     }
@@ -92,7 +105,7 @@ pub(super) struct Tracks {
 }
 
 impl Tracks {
-    pub(super) fn new(routes: &Routes, window: usize) -> Self {
+    pub(super) fn new(routes: &Routes, window: usize, bytes: usize) -> Self {
         let count = routes.iter().count().max(1);
         let lines: Vec<Line> = routes
             .iter()
@@ -101,11 +114,13 @@ impl Tracks {
                 ready: VecDeque::new(),
                 retries: VecDeque::new(),
                 held: 0,
+                weight: 0,
                 in_flight: 0,
                 allowance: Allowance::default(),
                 away: false,
                 expected: 0,
                 share: (window / count).max(2 * route.concurrency),
+                share_of_bytes: bytes / count,
             })
             .collect();
         let index = lines
@@ -148,7 +163,7 @@ impl Tracks {
     }
 
     pub(super) fn has_room(&self, route: usize) -> bool {
-        self.lines[route].held < self.lines[route].share
+        self.lines[route].has_room()
     }
 
     pub(super) fn track(&mut self, shard: u16, route: usize) -> &mut Track {
@@ -159,9 +174,16 @@ impl Tracks {
         self.tracks.retain(|&(of, _), _| of != shard);
     }
 
-    pub(super) fn held(&mut self, route: usize, change: isize) {
+    pub(super) fn hold(&mut self, route: usize, weight: usize) {
         let line = &mut self.lines[route];
-        line.held = line.held.saturating_add_signed(change);
+        line.held += 1;
+        line.weight += weight;
+    }
+
+    pub(super) fn let_go(&mut self, route: usize, weight: usize) {
+        let line = &mut self.lines[route];
+        line.held = line.held.saturating_sub(1);
+        line.weight = line.weight.saturating_sub(weight);
     }
 
     pub(super) fn sending(&mut self, route: usize, change: isize) {
@@ -204,7 +226,12 @@ impl Tracks {
 
     /// For how many more there is room.
     pub(super) fn room_left(&self, route: usize) -> usize {
-        self.lines[route].share.saturating_sub(self.lines[route].held)
+        let line = &self.lines[route];
+        if line.has_room() {
+            line.share.saturating_sub(line.held)
+        } else {
+            0
+        }
     }
 
     /// Whether anything waits for a destination.
@@ -243,22 +270,15 @@ impl Tracks {
 
     pub(super) fn wants_read(&self) -> bool {
         self.tracks.iter().any(|(&(_, route), track)| {
-            track.spilled_from.is_some() && track.reading.is_none() && self.is_half_empty(route)
+            track.spilled_from.is_some() && track.reading.is_none() && self.lines[route].is_half_empty()
         })
-    }
-
-    /// Reading again pays when there is room for more than a few.
-    fn is_half_empty(&self, route: usize) -> bool {
-        self.lines[route].held <= self.lines[route].share / 2
     }
 
     /// What was let go, where there is room again.
     pub(super) fn demands(&mut self, at_most: usize) -> Vec<LaneDemand> {
         let lines = &self.lines;
         let wishing = self.tracks.iter_mut().filter(|((_, route), track)| {
-            track.spilled_from.is_some()
-                && track.reading.is_none()
-                && lines[*route].held <= lines[*route].share / 2
+            track.spilled_from.is_some() && track.reading.is_none() && lines[*route].is_half_empty()
         });
         wishing
             .take(at_most)

@@ -39,6 +39,8 @@ pub enum Happening<'a> {
         outcome: &'a Outcome,
         /// How long it took.
         took: Duration,
+        /// Whether it is the message's: if not it told of the destination alone, and the message is as it was before.
+        counts: bool,
     },
     /// What became of a message is in the database.
     Settled(&'a Settlement),

@@ -54,6 +54,8 @@ pub struct BreakerCore {
     generation: u64,
     phase: Phase,
     window: Window,
+    /// Failures since the last call that went well.
+    in_a_row: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +80,7 @@ impl BreakerCore {
                 full_load_from: Moment::ZERO,
             },
             window,
+            in_a_row: 0,
         }
     }
 
@@ -151,8 +154,14 @@ impl BreakerCore {
             }
             (Phase::HalfOpen { .. }, Verdict::Failed) => self.open(now),
             (Phase::Closed { .. }, verdict) => {
-                self.window.record(now, verdict == Verdict::Failed);
-                if verdict == Verdict::Failed && self.too_many_failures(now) {
+                let failed = verdict == Verdict::Failed;
+                self.window.record(now, failed);
+                self.in_a_row = if failed {
+                    self.in_a_row.saturating_add(1)
+                } else {
+                    0
+                };
+                if failed && (self.failed_in_a_row() || self.too_many_failures(now)) {
                     self.open(now);
                 }
             }
@@ -187,6 +196,10 @@ impl BreakerCore {
         &self.rule
     }
 
+    const fn failed_in_a_row(&self) -> bool {
+        self.rule.in_a_row > 0 && self.in_a_row >= self.rule.in_a_row
+    }
+
     fn too_many_failures(&mut self, now: Moment) -> bool {
         let total = self.window.total(now);
         total.calls >= self.rule.minimum_calls
@@ -212,6 +225,7 @@ impl BreakerCore {
     }
 
     fn enter(&mut self, phase: Phase) {
+        self.in_a_row = 0;
         self.phase = phase;
         self.generation += 1;
     }
@@ -310,6 +324,22 @@ mod tests {
         assert_eq!(breaker.state(at(1)), BreakerState::Closed);
         assert!(call(&mut breaker, at(1), Verdict::Failed));
         assert_eq!(breaker.state(at(1)), BreakerState::Open);
+    }
+
+    #[test]
+    fn failures_in_a_row_are_an_outage_however_much_went_well_before() {
+        let mut breaker = BreakerCore::new(BreakerRule::DEFAULT.in_a_row(20));
+        (0..1_000).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Healthy)));
+        (0..19).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Failed)));
+        assert!(call(&mut breaker, at(1), Verdict::Healthy));
+        (0..19).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Failed)));
+        assert_eq!(breaker.state(at(1)), BreakerState::Closed);
+        assert!(call(&mut breaker, at(1), Verdict::Failed));
+        assert_eq!(breaker.state(at(1)), BreakerState::Open);
+        let probe = breaker.admit(at(6), 0).unwrap();
+        breaker.settle(at(6), probe, Verdict::Healthy);
+        assert!(call(&mut breaker, at(6), Verdict::Failed));
+        assert_eq!(breaker.state(at(6)), BreakerState::Closed, "the row begins anew");
     }
 
     #[test]

@@ -180,7 +180,7 @@ impl Engine {
                 if let Some(alarm) = self.conducts[route].ended(begun, &outcome, took, now) {
                     self.raise(route, alarm, now);
                 }
-                if send::is_of_the_destination(&outcome, probe) {
+                if send::is_of_the_destination(&outcome, probe, self.routes[route].idempotent) {
                     self.put_back(&message, lease, attempt, &outcome, took);
                     return;
                 }

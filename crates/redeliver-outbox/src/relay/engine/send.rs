@@ -3,7 +3,7 @@ use std::{
     time::Duration,
 };
 
-use redeliver::{Moment, clock};
+use redeliver::{Class, Moment, clock};
 
 use super::{Engine, Event};
 use crate::{
@@ -155,6 +155,7 @@ impl Engine {
             attempt,
             outcome,
             took,
+            counts: false,
         });
         self.window.put_back(message.id, lease);
     }
@@ -172,6 +173,7 @@ impl Engine {
             attempt: ended.attempt,
             outcome: &ended.outcome,
             took: ended.took,
+            counts: true,
         });
         if !self.window.is_held(message.id, lease) {
             // The shard was lost meanwhile: whoever owns it decides, and sends again what this relay could not write down.
@@ -191,11 +193,16 @@ impl Engine {
 }
 
 /// Whether an outcome is about the destination alone: it takes nothing any more, or the message was there to find out whether it is well
-/// again, and it is not.
-pub(super) fn is_of_the_destination(outcome: &Outcome, probe: bool) -> bool {
+/// again, and it is not. What may have arrived and must not arrive twice is never of the destination alone.
+pub(super) fn is_of_the_destination(outcome: &Outcome, probe: bool, idempotent: bool) -> bool {
     match outcome {
         Outcome::Disable { .. } => !planted(Plant::GoneIsRetried),
-        Outcome::Retry { .. } | Outcome::Ambiguous { .. } => probe,
+        Outcome::Ambiguous { .. }
+        | Outcome::Retry {
+            class: Class::Unknown,
+            ..
+        } => probe && idempotent,
+        Outcome::Retry { .. } => probe,
         Outcome::Delivered | Outcome::Reject { .. } => false,
     }
 }
@@ -231,4 +238,36 @@ fn time_for(route: &Route) -> Duration {
         .policy
         .attempt_timeout
         .map_or(route.timeout, |timeout| timeout.min(route.timeout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_probe_that_may_have_arrived_counts_where_it_must_not_arrive_twice() {
+        let failed = |class| Outcome::Retry {
+            class,
+            reason: String::new(),
+        };
+        let silent = Outcome::Ambiguous {
+            reason: String::new(),
+        };
+        for (outcome, idempotent, alone) in [
+            (failed(Class::Transient), false, true),
+            (failed(Class::THROTTLED), false, true),
+            (failed(Class::Unknown), false, false),
+            (failed(Class::Unknown), true, true),
+            (silent.clone(), false, false),
+            (silent, true, true),
+            (Outcome::Delivered, true, false),
+        ] {
+            assert_eq!(
+                is_of_the_destination(&outcome, true, idempotent),
+                alone,
+                "{outcome:?} {idempotent}"
+            );
+            assert!(!is_of_the_destination(&outcome, false, idempotent), "{outcome:?}");
+        }
+    }
 }

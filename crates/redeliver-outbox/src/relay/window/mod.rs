@@ -110,7 +110,7 @@ struct Asked {
 
 impl Window {
     pub(super) fn new(mut limits: Limits, routes: &Routes) -> Self {
-        let tracks = Tracks::new(routes, limits.messages);
+        let tracks = Tracks::new(routes, limits.messages, limits.bytes);
         // With many destinations there is room for what each of them has on its way.
         limits.messages = limits.messages.max(tracks.shares());
         Self {
@@ -234,7 +234,7 @@ impl Window {
             shard.held += 1;
         }
         if let Some(route) = held.route {
-            self.tracks.held(route, 1);
+            self.tracks.hold(route, held.message.weight());
         }
         self.held.insert(held.message.number(), held);
     }
@@ -247,7 +247,7 @@ impl Window {
             shard.held = shard.held.saturating_sub(1);
         }
         if let Some(route) = held.route {
-            self.tracks.held(route, -1);
+            self.tracks.let_go(route, held.message.weight());
         }
         Some(held)
     }
