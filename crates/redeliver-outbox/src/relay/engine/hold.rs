@@ -6,7 +6,7 @@ use redeliver::Moment;
 
 use super::{Engine, Event};
 use crate::{
-    Held, Hold, NewHold,
+    Held, Hold, HoldKind, NewHold,
     plants::{Plant, planted},
     relay::{manners::Alarm, trouble::Trouble},
     store::Result,
@@ -71,12 +71,16 @@ impl Engine {
         if self.conducts[route].hold(hold, now) {
             let (kind, cause, who, why) = told;
             let destination = self.window.name(route);
+            let ended_by = match kind {
+                HoldKind::Paused => "resume",
+                HoldKind::Disabled => "enable",
+            };
             tracing::warn!(
                 target: "redeliver",
                 destination,
                 cause = cause.as_str(),
                 who,
-                "destination {kind}: nothing is sent there and nothing is lost until `redeliver destination resume {destination}`: {why}"
+                "destination {kind}: nothing is sent there and nothing is lost until `redeliver destination {ended_by} {destination}`: {why}"
             );
         }
     }
