@@ -62,18 +62,25 @@ pub(super) async fn judge(
         true => LONGEST_SUCCESS,
         false => LONGEST_FAILURE,
     };
-    let body = start_of(body, longest.min(left)).await;
+    let (body, to_its_end) = start_of(body, longest.min(left)).await;
     let outcome = match status.is_success() {
         true => Outcome::Delivered,
         false => failed(&head, reading, &without_secrets(&body, sent)),
     };
-    (outcome, Answered { head, body })
+    let answered = Answered {
+        head,
+        body,
+        to_its_end,
+    };
+    (outcome, answered)
 }
 
 /// An answer, as far as it was read.
 pub(super) struct Answered {
     head: Parts,
     body: Vec<u8>,
+    /// Whether there is nothing left of it on its connection.
+    pub(super) to_its_end: bool,
 }
 
 impl Answered {
@@ -116,25 +123,30 @@ fn failed(head: &Parts, reading: Reading, body: &str) -> Outcome {
     }
 }
 
-/// The first bytes of a body, as far as they come in time. Dropped before its end, it takes its connection with it.
-async fn start_of(mut body: impl Body<Data = Bytes> + Unpin, wait: Duration) -> Vec<u8> {
+/// The first bytes of a body, as far as they come in time, and whether they are all. Dropped before its end, it takes its connection with it.
+async fn start_of(mut body: impl Body<Data = Bytes> + Unpin, wait: Duration) -> (Vec<u8>, bool) {
     let mut start = Vec::new();
-    if body.is_end_stream() {
-        return start;
-    }
     let read = async {
-        while start.len() < LARGEST
-            && let Some(Ok(frame)) = body.frame().await
-        {
-            if let Some(data) = frame.data_ref() {
-                let room = LARGEST - start.len();
-                start.extend_from_slice(&data[..data.len().min(room)]);
+        while !body.is_end_stream() {
+            if start.len() >= LARGEST {
+                return false;
+            }
+            match body.frame().await {
+                Some(Ok(frame)) => {
+                    if let Some(data) = frame.data_ref() {
+                        let room = LARGEST - start.len();
+                        start.extend_from_slice(&data[..data.len().min(room)]);
+                    }
+                }
+                Some(Err(_)) => return false,
+                None => return true,
             }
         }
+        true
     };
     // Whatever came until then is what there is.
-    let _ = tokio::time::timeout(wait, read).await;
-    start
+    let to_its_end = tokio::time::timeout(wait, read).await.unwrap_or(false);
+    (start, to_its_end)
 }
 
 fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
@@ -229,7 +241,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_read_to_its_limit_and_no_further() {
-        let start = start_of(Endless(0), LONGEST_FAILURE).await;
+        let (start, to_its_end) = start_of(Endless(0), LONGEST_FAILURE).await;
         assert_eq!(start, vec![b'z'; LARGEST]);
+        assert!(!to_its_end);
     }
 }

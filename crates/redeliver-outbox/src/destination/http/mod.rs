@@ -6,12 +6,14 @@ mod builder;
 mod certificate;
 mod cloudevents;
 mod connect;
+mod connection;
 mod dial;
 mod failure;
 mod guard;
 mod host;
 mod network;
 mod oauth;
+mod pool;
 mod probe;
 mod proxy;
 mod request;
@@ -33,12 +35,13 @@ use http::{
     header::{AUTHORIZATION, PROXY_AUTHORIZATION},
 };
 use hyper::body::Incoming;
-use hyper_util::client::legacy::connect::capture_connection;
 use redeliver::{Class, Moment, clock, duration};
 
 use answer::Reading;
 pub use auth::ClientCredentials;
 pub use builder::{HttpBuilder, InvalidHttp};
+use connection::Connection;
+use failure::Failure;
 use network::Connections;
 use oauth::Tokens;
 use request::{Body, Shape};
@@ -108,14 +111,17 @@ impl Http {
             began: clock::now(),
             limit: delivery.timeout,
         };
-        let answer = match &self.tokens {
+        let exchange = match &self.tokens {
             None => self.exchange(request, time).await,
             // Few need it, and it would make every attempt twice as large.
             Some(tokens) => Box::pin(self.exchange_with(tokens, request, &mut sent, time)).await,
         };
-        match answer {
-            Ok(answer) => {
+        match exchange {
+            Ok(Exchange { answer, connection }) => {
                 let (outcome, answered) = answer::judge(answer, self.reading, &sent, time.left()).await;
+                if answered.to_its_end {
+                    self.connections.pool.keep(connection);
+                }
                 let answer = told.then(|| answered.told(&sent));
                 Trial { outcome, answer }
             }
@@ -124,31 +130,49 @@ impl Http {
     }
 
     /// The answer, or what it means that there is none.
-    async fn exchange(&self, mut request: Request<Body>, time: Time) -> Result<Response<Incoming>, Outcome> {
-        let Connections {
-            client,
-            reader,
-            http2,
-            ..
-        } = &self.connections;
+    async fn exchange(&self, mut request: Request<Body>, time: Time) -> Result<Exchange, Outcome> {
+        let Connections { pool, reader, .. } = &self.connections;
         if let Some(authorization) = reader.as_ref().and_then(|proxy| proxy.authorization.clone()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        let connection = capture_connection(&mut request);
-        let answer = match tokio::time::timeout(time.left(), client.request(request)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(failure::broken(&self.origin, *http2, &error)),
-            Err(_) => {
-                let connected = connection.connection_metadata().is_some();
-                return Err(failure::late(&self.origin, time.limit, connected));
+        let kept = pool.kept(time.began);
+        let mut was_kept = kept.is_some();
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => Box::pin(self.connect(time)).await?,
+        };
+        let answer = loop {
+            let sending = connection.send(&pool.place, request);
+            let mut unanswered = match tokio::time::timeout(time.left(), sending).await {
+                Ok(Ok(answer)) => break answer,
+                Ok(Err(unanswered)) => unanswered,
+                Err(_) => return Err(failure::late(&self.origin, time.limit, true)),
+            };
+            // One that was kept may be closed at any time.
+            match unanswered.request.take_if(|_| was_kept) {
+                Some(unsent) => request = unsent,
+                None => return Err(self.broken(&connection.broken(*unanswered))),
             }
+            connection = Box::pin(self.connect(time)).await?;
+            was_kept = false;
         };
         match reader {
             Some(proxy) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 Err(failure::on_the_way(&self.origin, &proxy.wants_a_password()))
             }
-            _ => Ok(answer),
+            _ => Ok(Exchange { answer, connection }),
         }
+    }
+
+    async fn connect(&self, time: Time) -> Result<Connection, Outcome> {
+        match tokio::time::timeout(time.left(), self.connections.pool.connect()).await {
+            Ok(connection) => connection.map_err(|failure| self.broken(&failure)),
+            Err(_) => Err(failure::late(&self.origin, time.limit, false)),
+        }
+    }
+
+    fn broken(&self, failure: &Failure) -> Outcome {
+        failure::broken(&self.origin, self.connections.http2, failure)
     }
 
     /// The same with a token, and once more with another if it is refused.
@@ -158,7 +182,7 @@ impl Http {
         mut request: Request<Body>,
         sent: &mut Vec<HeaderValue>,
         time: Time,
-    ) -> Result<Response<Incoming>, Outcome> {
+    ) -> Result<Exchange, Outcome> {
         let mut refused = None;
         loop {
             let fetched = tokens.header(&self.connections, refused.as_ref());
@@ -171,13 +195,19 @@ impl Http {
             };
             request.headers_mut().insert(AUTHORIZATION, token.clone());
             sent.push(token.clone());
-            let answer = self.exchange(request.clone(), time).await?;
-            if answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
-                return Ok(answer);
+            let exchange = self.exchange(request.clone(), time).await?;
+            if exchange.answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
+                return Ok(exchange);
             }
             refused = Some(token);
         }
     }
+}
+
+/// A request that was answered, and the connection that brings the rest of it.
+struct Exchange {
+    answer: Response<Incoming>,
+    connection: Connection,
 }
 
 /// The time of an attempt.
