@@ -1,6 +1,8 @@
 //! One connection, and a request on it.
 
-use http::{Request, Response, Uri, header::HOST, uri};
+use futures_core::future::BoxFuture;
+use futures_util::TryFutureExt as _;
+use http::{Request, Response, Uri, header::HOST};
 use hyper::{
     body::Incoming,
     client::conn::{TrySendError, http1, http2},
@@ -122,27 +124,28 @@ impl Connection {
         }
     }
 
-    /// The head of the answer. Who no longer waits for it closes the connection, or resets the stream.
-    pub(super) async fn send(
+    /// The head of the answer to a request for a path. Who no longer waits for it closes the connection, or resets the stream.
+    pub(super) fn send(
         &mut self,
         place: &Place,
         mut request: Request<Body>,
-    ) -> Result<Response<Incoming>, Box<Unanswered>> {
-        let answer = match &mut self.sender {
+    ) -> BoxFuture<'static, Result<Response<Incoming>, Box<Unanswered>>> {
+        // Boxed, since it has room for a whole request, and so would every future that it is moved through.
+        match &mut self.sender {
             Sender::One(alone) => {
                 if !request.headers().contains_key(HOST) {
                     request.headers_mut().insert(HOST, place.host.clone());
                 }
-                let form = if self.read_by_a_proxy { absolute } else { origin };
-                form(request.uri_mut(), place);
-                alone.requests.try_send_request(request).await
+                if self.read_by_a_proxy {
+                    make_absolute(request.uri_mut(), place);
+                }
+                Box::pin(alone.requests.try_send_request(request).map_err(unanswered))
             }
             Sender::Many(requests) => {
-                absolute(request.uri_mut(), place);
-                requests.try_send_request(request).await
+                make_absolute(request.uri_mut(), place);
+                Box::pin(requests.try_send_request(request).map_err(unanswered))
             }
-        };
-        answer.map_err(unanswered)
+        }
     }
 
     pub(super) fn broken(self, unanswered: Unanswered) -> Failure {
@@ -161,21 +164,10 @@ fn unanswered(mut error: TrySendError<Request<Body>>) -> Box<Unanswered> {
     })
 }
 
-/// A server is told the path alone.
-fn origin(url: &mut Uri, _: &Place) {
-    if url.scheme().is_some() {
-        let mut parts = uri::Parts::default();
-        parts.path_and_query = url.path_and_query().cloned();
-        // A path alone is a URL.
-        *url = Uri::from_parts(parts).unwrap_or_default();
-    }
-}
-
-/// A request that comes back from a connection may have lost the rest.
-fn absolute(url: &mut Uri, place: &Place) {
-    if url.scheme().is_none() {
-        let mut parts = place.url.clone().into_parts();
-        parts.path_and_query = url.path_and_query().cloned();
-        *url = Uri::from_parts(parts).unwrap_or_default();
-    }
+/// A server knows who it is; a proxy, and HTTP/2, are told the whole URL.
+fn make_absolute(path: &mut Uri, place: &Place) {
+    let mut parts = place.url.clone().into_parts();
+    parts.path_and_query = path.path_and_query().cloned();
+    // It differs from a URL in its path only.
+    *path = Uri::from_parts(parts).unwrap_or_default();
 }

@@ -29,7 +29,7 @@ mod witness;
 use std::{fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
-use futures_util::FutureExt as _;
+use futures_util::future::{self, Either, FutureExt as _};
 use http::{
     HeaderValue, Request, Response, StatusCode,
     header::{AUTHORIZATION, PROXY_AUTHORIZATION},
@@ -96,71 +96,99 @@ impl Http {
 
     /// What came of it, and what was answered if `told` is to be known.
     async fn attempt(&self, delivery: Delivery<'_>, told: bool) -> Trial {
-        let unanswered = |outcome| Trial {
-            outcome,
-            answer: None,
-        };
-        let request = match self.shape.request(delivery, clock::wall()) {
-            Ok(request) => request,
-            Err((kind, reason)) => return unanswered(Outcome::Reject { kind, reason }),
-        };
-        // Many a page of an error shows what it was sent.
-        let sensitive = request.headers().values().filter(|value| value.is_sensitive());
-        let mut sent: Vec<HeaderValue> = sensitive.cloned().collect();
+        let mut sent = Vec::new();
         let time = Time {
             began: clock::now(),
             limit: delivery.timeout,
         };
-        let exchange = match &self.tokens {
-            None => self.exchange(request, time).await,
-            // Few need it, and it would make every attempt twice as large.
-            Some(tokens) => Box::pin(self.exchange_with(tokens, request, &mut sent, time)).await,
-        };
-        match exchange {
-            Ok(Exchange { answer, connection }) => {
-                let (outcome, answered) = answer::judge(answer, self.reading, &sent, time.left()).await;
-                if answered.to_its_end {
-                    self.connections.pool.keep(connection);
-                }
-                let answer = told.then(|| answered.told(&sent));
-                Trial { outcome, answer }
+        let mut exchange = match self.begin(delivery, &mut sent, time).await {
+            Ok(exchange) => exchange,
+            Err(outcome) => {
+                let answer = None;
+                return Trial { outcome, answer };
             }
-            Err(outcome) => unanswered(outcome),
+        };
+        let read = answer::read(&mut exchange.answer, told, time).await;
+        let Exchange { answer, connection } = exchange;
+        if read.to_its_end {
+            self.connections.pool.keep(connection);
+        }
+        Trial {
+            outcome: answer::judge(&answer, &read, self.reading, &sent),
+            answer: told.then(|| answer::told(&answer, &read, &sent)),
+        }
+    }
+
+    /// The request and its answer, and what was `sent` that is secret.
+    fn begin<'a>(
+        &'a self,
+        delivery: Delivery<'a>,
+        sent: &'a mut Vec<HeaderValue>,
+        time: Time,
+    ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
+        let request = match self.shape.request(delivery, clock::wall()) {
+            Ok(request) => request,
+            Err((kind, reason)) => {
+                let rejected = Err(Outcome::Reject { kind, reason });
+                return Either::Left(future::ready(rejected).boxed());
+            }
+        };
+        // Many a page of an error shows what it was sent.
+        let sensitive = request.headers().values().filter(|value| value.is_sensitive());
+        sent.extend(sensitive.cloned());
+        match &self.tokens {
+            None => Either::Right(self.exchange(request, time)),
+            Some(tokens) => Either::Left(self.exchange_with(tokens, request, sent, time).boxed()),
         }
     }
 
     /// The answer, or what it means that there is none.
-    async fn exchange(&self, mut request: Request<Body>, time: Time) -> Result<Exchange, Outcome> {
+    ///
+    /// A future holds what it was given for as long as it lives, so that all which needs the request comes before it.
+    fn exchange(
+        &self,
+        mut request: Request<Body>,
+        time: Time,
+    ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
         let Connections { pool, reader, .. } = &self.connections;
         if let Some(authorization) = reader.as_ref().and_then(|proxy| proxy.authorization.clone()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        let kept = pool.kept(time.began);
-        let mut was_kept = kept.is_some();
-        let mut connection = match kept {
-            Some(connection) => connection,
-            None => Box::pin(self.connect(time)).await?,
+        let Some(mut connection) = pool.kept(time.began) else {
+            return Either::Left(Box::pin(self.exchange_anew(request, time)));
         };
-        let answer = loop {
-            let sending = connection.send(&pool.place, request);
-            let mut unanswered = match tokio::time::timeout(time.left(), sending).await {
-                Ok(Ok(answer)) => break answer,
-                Ok(Err(unanswered)) => unanswered,
-                Err(_) => return Err(failure::late(&self.origin, time.limit, true)),
-            };
-            // One that was kept may be closed at any time.
-            match unanswered.request.take_if(|_| was_kept) {
-                Some(unsent) => request = unsent,
-                None => return Err(self.broken(&connection.broken(*unanswered))),
+        let sending = connection.send(&pool.place, request);
+        Either::Right(async move {
+            match tokio::time::timeout(time.left(), sending).await {
+                Ok(Ok(answer)) => self.past_the_proxy(Exchange { answer, connection }),
+                Ok(Err(mut unanswered)) => match unanswered.request.take() {
+                    // It was closed while nobody looked.
+                    Some(unsent) => Box::pin(self.exchange_anew(unsent, time)).await,
+                    None => Err(self.broken(&connection.broken(*unanswered))),
+                },
+                Err(_) => Err(failure::late(&self.origin, time.limit, true)),
             }
-            connection = Box::pin(self.connect(time)).await?;
-            was_kept = false;
-        };
-        match reader {
-            Some(proxy) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+        })
+    }
+
+    /// The same on a new connection.
+    async fn exchange_anew(&self, request: Request<Body>, time: Time) -> Result<Exchange, Outcome> {
+        let mut connection = self.connect(time).await?;
+        let sending = connection.send(&self.connections.pool.place, request);
+        match tokio::time::timeout(time.left(), sending).await {
+            Ok(Ok(answer)) => self.past_the_proxy(Exchange { answer, connection }),
+            Ok(Err(unanswered)) => Err(self.broken(&connection.broken(*unanswered))),
+            Err(_) => Err(failure::late(&self.origin, time.limit, true)),
+        }
+    }
+
+    /// The same, unless it is the proxy that answers.
+    fn past_the_proxy(&self, exchange: Exchange) -> Result<Exchange, Outcome> {
+        match &self.connections.reader {
+            Some(proxy) if exchange.answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 Err(failure::on_the_way(&self.origin, &proxy.wants_a_password()))
             }
-            _ => Ok(Exchange { answer, connection }),
+            _ => Ok(exchange),
         }
     }
 
@@ -239,6 +267,10 @@ impl Destination for Http {
 
     fn probe(&self, limit: Duration) -> BoxFuture<'_, Vec<Finding>> {
         probe::look(self, limit).boxed()
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
     }
 
     fn kind(&self) -> &'static str {

@@ -13,7 +13,7 @@ use redeliver::{Moment, address::printable, cause, clock};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::{auth::bearer, failure::Failure, network::Connections};
+use super::{auth::bearer, failure::Failure, network::Connections, target};
 
 /// The longest answer of a token endpoint that is read. Tokens that list somebody's groups grow to several kilobytes.
 const LARGEST: usize = 64 << 10;
@@ -102,7 +102,7 @@ impl Tokens {
     async fn fetch(&self, connections: &Connections) -> Result<Token, String> {
         let mut request = Request::new(Full::new(Bytes::from(self.form.clone())));
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.url.clone();
+        *request.uri_mut() = target::path(&self.url);
         let headers = request.headers_mut();
         headers.insert(AUTHORIZATION, self.authorization.clone());
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
