@@ -133,9 +133,7 @@ impl Connection {
         // Boxed, since it has room for a whole request, and so would every future that it is moved through.
         match &mut self.sender {
             Sender::One(alone) => {
-                if !request.headers().contains_key(HOST) {
-                    request.headers_mut().insert(HOST, place.host.clone());
-                }
+                request.headers_mut().insert(HOST, place.host.clone());
                 if self.read_by_a_proxy {
                     make_absolute(request.uri_mut(), place);
                 }
