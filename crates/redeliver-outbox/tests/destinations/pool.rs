@@ -7,7 +7,8 @@ use std::{
     thread,
 };
 
-use futures_util::FutureExt as _;
+use futures_util::{FutureExt as _, future::join_all};
+use hyper::Version;
 use redeliver_outbox::destination::{Http, Outcome};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -17,7 +18,7 @@ use tokio::{
 };
 
 use crate::{
-    deliver, message,
+    deliver, https, message,
     server::{Server, answer},
     soon,
 };
@@ -58,6 +59,36 @@ async fn an_answer_that_ends_its_connection_is_followed_by_another_one() {
     for connection in 0..3 {
         assert_eq!(deliver(&http, &message("{}"), 1).await, Outcome::Delivered);
         assert_eq!(soon(server.seen()).await.connection, connection);
+    }
+}
+
+#[tokio::test]
+async fn requests_at_the_same_time_share_a_connection_of_http_2() {
+    let mut server = Server::start(|_| async { answer(200, &[], "taken") }.boxed()).await;
+    let http = Http::to(server.url())
+        .allow_private(true)
+        .http2(true)
+        .build()
+        .unwrap();
+    let message = message("{}");
+    for outcome in join_all((0..8).map(|_| deliver(&http, &message, 1))).await {
+        assert_eq!(outcome, Outcome::Delivered);
+        assert_eq!(soon(server.seen()).await.connection, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_of_http_2_that_was_agreed_on_is_kept() {
+    let (mut server, authority) = https::start(b"h2", |_| async { answer(200, &[], "taken") }.boxed()).await;
+    let http = Http::to(format!("https://localhost:{}/events", server.port))
+        .allow_private(true)
+        .certificate_authority(authority)
+        .build()
+        .unwrap();
+    for _ in 0..3 {
+        assert_eq!(deliver(&http, &message("{}"), 1).await, Outcome::Delivered);
+        let seen = soon(server.seen()).await;
+        assert_eq!((seen.connection, seen.version), (0, Version::HTTP_2));
     }
 }
 
