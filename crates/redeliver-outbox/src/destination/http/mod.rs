@@ -126,7 +126,7 @@ impl Http {
         sent: &'a mut Vec<HeaderValue>,
         time: Time,
     ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
-        let request = match self.shape.request(delivery, clock::wall()) {
+        let request = match self.shape.request(delivery, clock::wall) {
             Ok(request) => request,
             Err((kind, reason)) => {
                 let rejected = Err(Outcome::Reject { kind, reason });
@@ -137,18 +137,19 @@ impl Http {
         let sensitive = request.headers().values().filter(|value| value.is_sensitive());
         sent.extend(sensitive.cloned());
         match &self.tokens {
-            None => Either::Right(self.exchange(request, time)),
+            None => Either::Right(self.exchange(request, time, time.limit)),
             Some(tokens) => Either::Left(self.exchange_with(tokens, request, sent, time).boxed()),
         }
     }
 
-    /// The answer, or what it means that there is none.
+    /// The answer, or what it means that there is none; `left` is what is left of the attempt's time.
     ///
     /// A future holds what it was given for as long as it lives, so that all which needs the request comes before it.
     fn exchange(
         &self,
         mut request: Request<Body>,
         time: Time,
+        left: Duration,
     ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
         let Connections { pool, reader, .. } = &self.connections;
         if let Some(authorization) = reader.as_ref().and_then(|proxy| proxy.authorization.clone()) {
@@ -159,7 +160,7 @@ impl Http {
         };
         let sending = connection.send(&pool.place, request);
         Either::Right(async move {
-            match tokio::time::timeout(time.left(), sending).await {
+            match tokio::time::timeout(left, sending).await {
                 Ok(Ok(answer)) => self.past_the_proxy(Exchange { answer, connection }),
                 Ok(Err(mut unanswered)) => match unanswered.request.take() {
                     // It was closed while nobody looked.
@@ -223,7 +224,7 @@ impl Http {
             };
             request.headers_mut().insert(AUTHORIZATION, token.clone());
             sent.push(token.clone());
-            let exchange = self.exchange(request.clone(), time).await?;
+            let exchange = self.exchange(request.clone(), time, time.left()).await?;
             if exchange.answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
                 return Ok(exchange);
             }

@@ -49,8 +49,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The request of an attempt at this time since 1970, or why the message cannot be sent.
-    pub(super) fn request(&self, delivery: Delivery<'_>, now: Duration) -> Result<Request<Body>, Refusal> {
+    /// The request of an attempt at this time since 1970, for which only signatures ask, or why the message cannot be sent.
+    pub(super) fn request(
+        &self,
+        delivery: Delivery<'_>,
+        now: impl FnOnce() -> Duration,
+    ) -> Result<Request<Body>, Refusal> {
         let unfit = |reason| (DeadReason::InvalidPayload, reason);
         let event = self
             .events
@@ -117,11 +121,11 @@ impl Shape {
         self.fixed.contains_key(name) || self.rendered.iter().any(|(rendered, _)| rendered == name)
     }
 
-    fn sign(&self, headers: &mut HeaderMap, id: MessageId, now: Duration, body: &[u8]) {
+    fn sign(&self, headers: &mut HeaderMap, id: MessageId, now: impl FnOnce() -> Duration, body: &[u8]) {
         if self.secrets.is_empty() {
             return;
         }
-        let (id, seconds) = (id.text(), now.as_secs());
+        let (id, seconds) = (id.text(), now().as_secs());
         let signatures = webhook::sign(&self.secrets, id.as_str(), seconds, body);
         // Ids and base64 are what every header may hold.
         for (name, text) in [(WEBHOOK_ID, id.as_str()), (WEBHOOK_SIGNATURE, &signatures)] {
