@@ -37,7 +37,7 @@ pub struct Delivery<'a> {
     pub message: &'a Message,
     /// Which attempt this is, from 1.
     pub attempt: u32,
-    /// How long it may take; the engine cuts it off a little later.
+    /// How long it may take; the engine cuts it off a little later, unless the destination [keeps time](Destination::keeps_time).
     pub timeout: Duration,
 }
 
@@ -98,6 +98,11 @@ pub struct Answer {
 pub trait Destination: Send + Sync + fmt::Debug {
     /// Tries once. Dropping the future ends the attempt.
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome>;
+
+    /// Whether an attempt ends by itself in its time. One that may not is cut off a little later.
+    fn keeps_time(&self) -> bool {
+        false
+    }
 
     /// What kind it is, as the configuration names it: `http`, `log`, `handler`.
     fn kind(&self) -> &'static str;

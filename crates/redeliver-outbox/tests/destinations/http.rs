@@ -70,19 +70,6 @@ async fn a_request_carries_what_the_message_and_the_configuration_say() {
     assert_eq!(plain.header("traceparent"), None);
 }
 
-#[tokio::test]
-async fn connections_are_used_again() {
-    const MESSAGES: usize = 20;
-    let mut server = Server::start(|_| async { answer(200, &[], "taken") }.boxed()).await;
-    let http = Http::to(server.url()).allow_private(true).build().unwrap();
-    let mut connections = 0;
-    for _ in 0..MESSAGES {
-        deliver(&http, &message("{}"), 1).await;
-        connections = soon(server.seen()).await.connection + 1;
-    }
-    assert!(connections < MESSAGES, "{connections}");
-}
-
 /// The outcome of an answer.
 async fn outcome(status: u16, headers: &'static [(&str, &str)], body: &'static str) -> Outcome {
     let server = Server::start(move |_| async move { answer(status, headers, body) }.boxed()).await;

@@ -17,6 +17,7 @@ mod hostile;
 mod http;
 mod https;
 mod log;
+mod pool;
 mod probe;
 mod proxy;
 mod server;

@@ -1,11 +1,11 @@
 //! What an answer means.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, pin::pin, task::Poll, time::Duration};
 
+use futures_util::poll;
 use http::{
     HeaderMap, HeaderValue, Response, StatusCode, Version,
     header::{CONTENT_ENCODING, DATE, LOCATION, RETRY_AFTER},
-    response::Parts,
 };
 use http_body_util::BodyExt as _;
 use hyper::body::{Body, Bytes, Incoming};
@@ -16,7 +16,7 @@ use redeliver::{
     clock, retry_after,
 };
 
-use super::{Answer, Outcome};
+use super::{Answer, Outcome, Time};
 use crate::DeadReason;
 
 /// As much of an answer is read as may be worth showing.
@@ -48,62 +48,47 @@ impl Reading {
     }
 }
 
-/// The outcome behind an answer. Its body may take what is `left` of the attempt's time, at most. What was `sent` with the request and is
-/// secret is not shown, although many a page of an error shows it.
-pub(super) async fn judge(
-    answer: Response<Incoming>,
+/// The outcome behind an answer. What was `sent` with the request and is secret is not shown, although many a page of an error shows it.
+pub(super) fn judge(
+    answer: &Response<Incoming>,
+    read: &Read,
     reading: Reading,
     sent: &[HeaderValue],
-    left: Duration,
-) -> (Outcome, Answered) {
-    let (head, body) = answer.into_parts();
-    let status = head.status;
-    let longest = match status.is_success() {
-        true => LONGEST_SUCCESS,
-        false => LONGEST_FAILURE,
-    };
-    let body = start_of(body, longest.min(left)).await;
-    let outcome = match status.is_success() {
+) -> Outcome {
+    match answer.status().is_success() {
         true => Outcome::Delivered,
-        false => failed(&head, reading, &without_secrets(&body, sent)),
-    };
-    (outcome, Answered { head, body })
-}
-
-/// An answer, as far as it was read.
-pub(super) struct Answered {
-    head: Parts,
-    body: Vec<u8>,
-}
-
-impl Answered {
-    /// As a person may see it.
-    pub(super) fn told(&self, sent: &[HeaderValue]) -> Answer {
-        let Parts {
-            status,
-            version,
-            headers,
-            ..
-        } = &self.head;
-        Answer {
-            status: status.as_u16(),
-            protocol: match *version {
-                Version::HTTP_2 => "HTTP/2",
-                Version::HTTP_10 => "HTTP/1.0",
-                _ => "HTTP/1.1",
-            },
-            said: match packed(headers) {
-                Some(packed) if !self.body.is_empty() => format!("({packed})"),
-                _ => printable(&without_secrets(&self.body, sent)),
-            },
-        }
+        false => failed(answer, reading, &without_secrets(&read.start, sent)),
     }
 }
 
-fn failed(head: &Parts, reading: Reading, body: &str) -> Outcome {
-    let status = head.status;
-    let reason = reason(status, &head.headers, body);
-    match reading.class(status, asked_wait(&head.headers)) {
+/// As much of the body of an answer as was read.
+pub(super) struct Read {
+    /// Its first bytes, if somebody wants them.
+    start: Vec<u8>,
+    /// Whether there is nothing left of it on its connection.
+    pub(super) to_its_end: bool,
+}
+
+/// An answer as a person may see it.
+pub(super) fn told(answer: &Response<Incoming>, read: &Read, sent: &[HeaderValue]) -> Answer {
+    Answer {
+        status: answer.status().as_u16(),
+        protocol: match answer.version() {
+            Version::HTTP_2 => "HTTP/2",
+            Version::HTTP_10 => "HTTP/1.0",
+            _ => "HTTP/1.1",
+        },
+        said: match packed(answer.headers()) {
+            Some(packed) if !read.start.is_empty() => format!("({packed})"),
+            _ => printable(&without_secrets(&read.start, sent)),
+        },
+    }
+}
+
+fn failed(answer: &Response<Incoming>, reading: Reading, body: &str) -> Outcome {
+    let status = answer.status();
+    let reason = reason(status, answer.headers(), body);
+    match reading.class(status, asked_wait(answer.headers())) {
         Class::Permanent if status == StatusCode::GONE => Outcome::Disable { reason },
         Class::Permanent => Outcome::Reject {
             kind: match status {
@@ -116,25 +101,56 @@ fn failed(head: &Parts, reading: Reading, body: &str) -> Outcome {
     }
 }
 
-/// The first bytes of a body, as far as they come in time. Dropped before its end, it takes its connection with it.
-async fn start_of(mut body: impl Body<Data = Bytes> + Unpin, wait: Duration) -> Vec<u8> {
+/// Reads the body of an answer, as far as it comes in what is left of the attempt's `time`. It is kept for a failure, or if it is to be
+/// `told`.
+pub(super) async fn read(answer: &mut Response<Incoming>, told: bool, time: Time) -> Read {
+    let succeeded = answer.status().is_success();
+    let longest = match succeeded {
+        true => LONGEST_SUCCESS,
+        false => LONGEST_FAILURE,
+    };
     let mut start = Vec::new();
-    if body.is_end_stream() {
-        return start;
-    }
-    let read = async {
-        while start.len() < LARGEST
-            && let Some(Ok(frame)) = body.frame().await
-        {
-            if let Some(data) = frame.data_ref() {
-                let room = LARGEST - start.len();
-                start.extend_from_slice(&data[..data.len().min(room)]);
+    let shown = (told || !succeeded).then_some(&mut start);
+    let to_its_end = read_body(answer.body_mut(), shown, || longest.min(time.left())).await;
+    Read { start, to_its_end }
+}
+
+/// Whether it came to its end. Dropped before that, it takes its connection with it.
+async fn read_body(
+    body: &mut (impl Body<Data = Bytes> + Unpin),
+    mut start: Option<&mut Vec<u8>>,
+    wait: impl FnOnce() -> Duration,
+) -> bool {
+    let mut length = 0;
+    let mut reading = pin!(async {
+        while !body.is_end_stream() {
+            if length >= LARGEST {
+                return false;
+            }
+            match body.frame().await {
+                Some(Ok(frame)) => {
+                    let data: &[u8] = frame.data_ref().map_or(&[], |data| data);
+                    if let Some(start) = &mut start {
+                        start.extend_from_slice(&data[..data.len().min(LARGEST - length)]);
+                    }
+                    length += data.len();
+                }
+                Some(Err(_)) => return false,
+                None => return true,
             }
         }
-    };
+        true
+    });
+    // Most come with their head, and are there once the connection had its turn: a timer would cost more than the rest of it.
+    if let Poll::Ready(to_its_end) = poll!(reading.as_mut()) {
+        return to_its_end;
+    }
+    tokio::task::yield_now().await;
+    if let Poll::Ready(to_its_end) = poll!(reading.as_mut()) {
+        return to_its_end;
+    }
     // Whatever came until then is what there is.
-    let _ = tokio::time::timeout(wait, read).await;
-    start
+    tokio::time::timeout(wait(), reading).await.unwrap_or(false)
 }
 
 fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
@@ -200,11 +216,7 @@ fn asked_wait(headers: &HeaderMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        convert::Infallible,
-        pin::Pin,
-        task::{Context, Poll},
-    };
+    use std::{convert::Infallible, pin::Pin, task::Context};
 
     use hyper::body::Frame;
 
@@ -229,7 +241,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_is_read_to_its_limit_and_no_further() {
-        let start = start_of(Endless(0), LONGEST_FAILURE).await;
+        let mut start = Vec::new();
+        let to_its_end = read_body(&mut Endless(0), Some(&mut start), || LONGEST_FAILURE).await;
         assert_eq!(start, vec![b'z'; LARGEST]);
+        assert!(!to_its_end);
     }
 }

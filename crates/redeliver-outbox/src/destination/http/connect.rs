@@ -1,4 +1,4 @@
-//! The connections underneath: found, encrypted and kept.
+//! The connections underneath: found and encrypted.
 
 use std::{
     io,
@@ -9,24 +9,11 @@ use std::{
 use futures_core::future::BoxFuture;
 use http::Uri;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::{
-    client::legacy,
-    rt::{TokioExecutor, TokioTimer},
-};
 use redeliver::duration;
 use rustls::ClientConfig;
 use tower_service::Service;
 
-use super::{dial::Dialer, request::Body};
-
-/// How long an idle connection is kept. Many servers close theirs after five seconds, and a request that meets the closing of its
-/// connection may or may not have arrived.
-const IDLE: Duration = Duration::from_secs(4);
-/// How many idle connections are kept.
-const MOST_IDLE: usize = 256;
-
-/// How much of an answer is held before anybody asks for it, in bytes, its head included. The libraries' own measure is megabytes.
-const READ_AHEAD: u16 = 32 << 10;
+use super::dial::Dialer;
 
 pub(super) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -53,18 +40,6 @@ impl Way {
             limit: self.limit,
         }
     }
-}
-
-pub(super) fn client(way: Way, tls: ClientConfig) -> legacy::Client<Connector, Body> {
-    legacy::Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(MOST_IDLE)
-        .http2_only(way.http2 == Some(true))
-        .http1_max_buf_size(usize::from(READ_AHEAD))
-        .http2_initial_stream_window_size(u32::from(READ_AHEAD))
-        .http2_initial_connection_window_size(8 * u32::from(READ_AHEAD))
-        .build(way.connector(tls))
 }
 
 /// The whole of connecting within a limit: name, TCP, proxy and TLS.

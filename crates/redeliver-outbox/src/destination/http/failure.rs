@@ -2,19 +2,43 @@
 
 use std::{error::Error, time::Duration};
 
-use hyper_util::client::legacy;
 use redeliver::{Class, address::printable, cause, duration};
 use rustls::{AlertDescription as Alert, CertificateError, Error as Tls};
 
-use super::{Outcome, stream::Beginning};
+use super::{Outcome, connect::BoxError, stream::Beginning};
+
+/// Why there is no answer.
+pub(super) enum Failure {
+    /// There was no connection.
+    Unconnected(BoxError),
+    Broken {
+        error: hyper::Error,
+        /// How the other side began.
+        beginning: Beginning,
+        /// Whether nothing of the request was written.
+        unsent: bool,
+    },
+}
+
+impl Failure {
+    pub(super) fn error(&self) -> &(dyn Error + 'static) {
+        match self {
+            Self::Unconnected(error) => &**error,
+            Self::Broken { error, .. } => error,
+        }
+    }
+}
 
 /// Only where nothing can have been sent is it certain that nothing arrived.
-pub(super) fn broken(origin: &str, http2: bool, error: &legacy::Error) -> Outcome {
+pub(super) fn broken(origin: &str, http2: bool, failure: &Failure) -> Outcome {
+    let error = failure.error();
     let why = why(error);
-    if error.is_connect() || is_refusal(error) {
-        return transient(format!("cannot connect to {origin}: {why}"));
-    }
-    let beginning = error.connect_info().and_then(Beginning::of).unwrap_or_default();
+    let (beginning, unsent) = match failure {
+        Failure::Broken {
+            beginning, unsent, ..
+        } if !is_refusal(error) => (beginning, *unsent),
+        _ => return transient(format!("cannot connect to {origin}: {why}")),
+    };
     match stranger(origin, http2, beginning.bytes()) {
         Some(Stranger::Encrypted) => {
             return transient(format!(
@@ -31,12 +55,11 @@ pub(super) fn broken(origin: &str, http2: bool, error: &legacy::Error) -> Outcom
         }
         None => {}
     }
-    let hyper = || cause::chain(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
-    // hyper hands back what it never began to write.
-    if hyper().any(hyper::Error::is_canceled) || error.connect_info().is_none() {
+    if unsent {
         return transient(format!("the connection to {origin} broke before the send: {why}"));
     }
-    let reason = match hyper().any(hyper::Error::is_parse) {
+    let mut hyper = cause::chain(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
+    let reason = match hyper.any(hyper::Error::is_parse) {
         true => format!("what {origin} answers is no HTTP: {why}"),
         false => format!("the connection to {origin} broke before an answer came: {why}"),
     };

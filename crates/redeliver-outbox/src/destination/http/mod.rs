@@ -6,12 +6,14 @@ mod builder;
 mod certificate;
 mod cloudevents;
 mod connect;
+mod connection;
 mod dial;
 mod failure;
 mod guard;
 mod host;
 mod network;
 mod oauth;
+mod pool;
 mod probe;
 mod proxy;
 mod request;
@@ -27,18 +29,19 @@ mod witness;
 use std::{fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
-use futures_util::FutureExt as _;
+use futures_util::future::{self, Either, FutureExt as _};
 use http::{
     HeaderValue, Request, Response, StatusCode,
     header::{AUTHORIZATION, PROXY_AUTHORIZATION},
 };
 use hyper::body::Incoming;
-use hyper_util::client::legacy::connect::capture_connection;
 use redeliver::{Class, Moment, clock, duration};
 
 use answer::Reading;
 pub use auth::ClientCredentials;
 pub use builder::{HttpBuilder, InvalidHttp};
+use connection::Connection;
+use failure::Failure;
 use network::Connections;
 use oauth::Tokens;
 use request::{Body, Shape};
@@ -93,62 +96,112 @@ impl Http {
 
     /// What came of it, and what was answered if `told` is to be known.
     async fn attempt(&self, delivery: Delivery<'_>, told: bool) -> Trial {
-        let unanswered = |outcome| Trial {
-            outcome,
-            answer: None,
-        };
-        let request = match self.shape.request(delivery, clock::wall()) {
-            Ok(request) => request,
-            Err((kind, reason)) => return unanswered(Outcome::Reject { kind, reason }),
-        };
-        // Many a page of an error shows what it was sent.
-        let sensitive = request.headers().values().filter(|value| value.is_sensitive());
-        let mut sent: Vec<HeaderValue> = sensitive.cloned().collect();
+        let mut sent = Vec::new();
         let time = Time {
             began: clock::now(),
             limit: delivery.timeout,
         };
-        let answer = match &self.tokens {
-            None => self.exchange(request, time).await,
-            // Few need it, and it would make every attempt twice as large.
-            Some(tokens) => Box::pin(self.exchange_with(tokens, request, &mut sent, time)).await,
-        };
-        match answer {
-            Ok(answer) => {
-                let (outcome, answered) = answer::judge(answer, self.reading, &sent, time.left()).await;
-                let answer = told.then(|| answered.told(&sent));
-                Trial { outcome, answer }
+        let mut exchange = match self.begin(delivery, &mut sent, time).await {
+            Ok(exchange) => exchange,
+            Err(outcome) => {
+                let answer = None;
+                return Trial { outcome, answer };
             }
-            Err(outcome) => unanswered(outcome),
+        };
+        let read = answer::read(&mut exchange.answer, told, time).await;
+        let Exchange { answer, connection } = exchange;
+        if read.to_its_end {
+            self.connections.pool.keep(connection);
+        }
+        Trial {
+            outcome: answer::judge(&answer, &read, self.reading, &sent),
+            answer: told.then(|| answer::told(&answer, &read, &sent)),
         }
     }
 
-    /// The answer, or what it means that there is none.
-    async fn exchange(&self, mut request: Request<Body>, time: Time) -> Result<Response<Incoming>, Outcome> {
-        let Connections {
-            client,
-            reader,
-            http2,
-            ..
-        } = &self.connections;
+    /// The request and its answer, and what was `sent` that is secret.
+    fn begin<'a>(
+        &'a self,
+        delivery: Delivery<'a>,
+        sent: &'a mut Vec<HeaderValue>,
+        time: Time,
+    ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
+        let request = match self.shape.request(delivery, clock::wall) {
+            Ok(request) => request,
+            Err((kind, reason)) => {
+                let rejected = Err(Outcome::Reject { kind, reason });
+                return Either::Left(future::ready(rejected).boxed());
+            }
+        };
+        // Many a page of an error shows what it was sent.
+        let sensitive = request.headers().values().filter(|value| value.is_sensitive());
+        sent.extend(sensitive.cloned());
+        match &self.tokens {
+            None => Either::Right(self.exchange(request, time, time.limit)),
+            Some(tokens) => Either::Left(self.exchange_with(tokens, request, sent, time).boxed()),
+        }
+    }
+
+    /// The answer, or what it means that there is none; `left` is what is left of the attempt's time.
+    ///
+    /// A future holds what it was given for as long as it lives, so that all which needs the request comes before it.
+    fn exchange(
+        &self,
+        mut request: Request<Body>,
+        time: Time,
+        left: Duration,
+    ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
+        let Connections { pool, reader, .. } = &self.connections;
         if let Some(authorization) = reader.as_ref().and_then(|proxy| proxy.authorization.clone()) {
             request.headers_mut().insert(PROXY_AUTHORIZATION, authorization);
         }
-        let connection = capture_connection(&mut request);
-        let answer = match tokio::time::timeout(time.left(), client.request(request)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(failure::broken(&self.origin, *http2, &error)),
-            Err(_) => {
-                let connected = connection.connection_metadata().is_some();
-                return Err(failure::late(&self.origin, time.limit, connected));
-            }
+        let Some(mut connection) = pool.kept(time.began) else {
+            return Either::Left(Box::pin(self.exchange_anew(request, time)));
         };
-        match reader {
-            Some(proxy) if answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
+        let sending = connection.send(&pool.place, request);
+        Either::Right(async move {
+            match tokio::time::timeout(left, sending).await {
+                Ok(Ok(answer)) => self.past_the_proxy(Exchange { answer, connection }),
+                Ok(Err(mut unanswered)) => match unanswered.request.take() {
+                    // It was closed while nobody looked.
+                    Some(unsent) => Box::pin(self.exchange_anew(unsent, time)).await,
+                    None => Err(self.broken(&connection.broken(*unanswered))),
+                },
+                Err(_) => Err(failure::late(&self.origin, time.limit, true)),
+            }
+        })
+    }
+
+    /// The same on a new connection.
+    async fn exchange_anew(&self, request: Request<Body>, time: Time) -> Result<Exchange, Outcome> {
+        let mut connection = self.connect(time).await?;
+        let sending = connection.send(&self.connections.pool.place, request);
+        match tokio::time::timeout(time.left(), sending).await {
+            Ok(Ok(answer)) => self.past_the_proxy(Exchange { answer, connection }),
+            Ok(Err(unanswered)) => Err(self.broken(&connection.broken(*unanswered))),
+            Err(_) => Err(failure::late(&self.origin, time.limit, true)),
+        }
+    }
+
+    /// The same, unless it is the proxy that answers.
+    fn past_the_proxy(&self, exchange: Exchange) -> Result<Exchange, Outcome> {
+        match &self.connections.reader {
+            Some(proxy) if exchange.answer.status() == StatusCode::PROXY_AUTHENTICATION_REQUIRED => {
                 Err(failure::on_the_way(&self.origin, &proxy.wants_a_password()))
             }
-            _ => Ok(answer),
+            _ => Ok(exchange),
         }
+    }
+
+    async fn connect(&self, time: Time) -> Result<Connection, Outcome> {
+        match tokio::time::timeout(time.left(), self.connections.pool.connect()).await {
+            Ok(connection) => connection.map_err(|failure| self.broken(&failure)),
+            Err(_) => Err(failure::late(&self.origin, time.limit, false)),
+        }
+    }
+
+    fn broken(&self, failure: &Failure) -> Outcome {
+        failure::broken(&self.origin, self.connections.http2, failure)
     }
 
     /// The same with a token, and once more with another if it is refused.
@@ -158,7 +211,7 @@ impl Http {
         mut request: Request<Body>,
         sent: &mut Vec<HeaderValue>,
         time: Time,
-    ) -> Result<Response<Incoming>, Outcome> {
+    ) -> Result<Exchange, Outcome> {
         let mut refused = None;
         loop {
             let fetched = tokens.header(&self.connections, refused.as_ref());
@@ -171,13 +224,19 @@ impl Http {
             };
             request.headers_mut().insert(AUTHORIZATION, token.clone());
             sent.push(token.clone());
-            let answer = self.exchange(request.clone(), time).await?;
-            if answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
-                return Ok(answer);
+            let exchange = self.exchange(request.clone(), time, time.left()).await?;
+            if exchange.answer.status() != StatusCode::UNAUTHORIZED || refused.is_some() {
+                return Ok(exchange);
             }
             refused = Some(token);
         }
     }
+}
+
+/// A request that was answered, and the connection that brings the rest of it.
+struct Exchange {
+    answer: Response<Incoming>,
+    connection: Connection,
 }
 
 /// The time of an attempt.
@@ -209,6 +268,10 @@ impl Destination for Http {
 
     fn probe(&self, limit: Duration) -> BoxFuture<'_, Vec<Finding>> {
         probe::look(self, limit).boxed()
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
     }
 
     fn kind(&self) -> &'static str {

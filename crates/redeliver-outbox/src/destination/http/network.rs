@@ -3,16 +3,15 @@
 use std::time::Duration;
 
 use http::Uri;
-use hyper_util::client::legacy;
 
 use super::{
     HttpBuilder,
     builder::{InvalidHttp, invalid, without_path},
-    connect::{self, Connector, Way},
+    connect::Way,
     dial::{self, Dialer, Lookup},
     guard::Guard,
+    pool::Pool,
     proxy::Proxy,
-    request,
     tls::{Certificates, Tls},
 };
 
@@ -112,7 +111,7 @@ impl HttpBuilder {
 
 /// Everything that connections to one URL need.
 pub(super) struct Connections {
-    pub(super) client: legacy::Client<Connector, request::Body>,
+    pub(super) pool: Pool,
     pub(super) way: Way,
     pub(super) tls: Box<Tls>,
     /// The proxy that reads the requests themselves, and not only where they go.
@@ -150,7 +149,7 @@ impl Network {
         };
         let tls = self.certificates.tls()?;
         Ok(Connections {
-            client: connect::client(way.clone(), tls.config.clone()),
+            pool: Pool::new(url.clone(), way.clone().connector(tls.config.clone()), http2),
             way,
             tls: Box::new(tls),
             reader,

@@ -13,7 +13,7 @@ use redeliver::{Moment, address::printable, cause, clock};
 use serde_json::Value;
 use tokio::sync::Mutex;
 
-use super::{auth::bearer, network::Connections};
+use super::{auth::bearer, failure::Failure, network::Connections, target};
 
 /// The longest answer of a token endpoint that is read. Tokens that list somebody's groups grow to several kilobytes.
 const LARGEST: usize = 64 << 10;
@@ -102,7 +102,7 @@ impl Tokens {
     async fn fetch(&self, connections: &Connections) -> Result<Token, String> {
         let mut request = Request::new(Full::new(Bytes::from(self.form.clone())));
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.url.clone();
+        *request.uri_mut() = target::path(&self.url);
         let headers = request.headers_mut();
         headers.insert(AUTHORIZATION, self.authorization.clone());
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
@@ -119,8 +119,14 @@ impl Tokens {
             headers.insert(PROXY_AUTHORIZATION, authorization);
         }
         let asked = clock::now();
-        let answer = connections.client.request(request).await;
-        read(answer.map_err(|error| printable(&cause::root(&error)))?, asked).await
+        // It is idle for much longer than a connection is kept.
+        let pool = connections.pool.to(self.url.clone());
+        let told = |failure: Failure| printable(&cause::root(failure.error()));
+        let mut connection = pool.connect().await.map_err(told)?;
+        match connection.send(&pool.place, request).await {
+            Ok(answer) => read(answer, asked).await,
+            Err(unanswered) => Err(told(connection.broken(*unanswered))),
+        }
     }
 }
 

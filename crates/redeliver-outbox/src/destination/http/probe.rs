@@ -11,8 +11,8 @@ use tokio::io::AsyncReadExt as _;
 use tower_service::Service as _;
 
 use super::{
-    Http, Time, certificate::Certificate, connect::BoxError, failure, guard, network::Connections,
-    oauth::Tokens, request::Shape, stream::Stream, witness::Witness,
+    Http, Time, certificate::Certificate, connect::BoxError, connection::Connected, failure, guard,
+    network::Connections, oauth::Tokens, request::Shape, witness::Witness,
 };
 use crate::desk::{Finding, Grade};
 
@@ -99,8 +99,6 @@ async fn connection(connections: &Connections, place: &Uri, origin: &str, time: 
         )],
     }
 }
-
-type Connected = MaybeHttpsStream<TokioIo<Stream>>;
 
 fn reached(
     connections: &Connections,

@@ -27,6 +27,8 @@ const AGENT: HeaderValue = HeaderValue::from_static(concat!("redeliver/", env!("
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const ATTEMPT: HeaderName = HeaderName::from_static("redeliver-attempt");
+/// Most attempts, and no memory to ask for.
+const FIRST: HeaderValue = HeaderValue::from_static("1");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const WEBHOOK_ID: HeaderName = HeaderName::from_static("webhook-id");
 const WEBHOOK_TIMESTAMP: HeaderName = HeaderName::from_static("webhook-timestamp");
@@ -47,8 +49,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The request of an attempt at this time since 1970, or why the message cannot be sent.
-    pub(super) fn request(&self, delivery: Delivery<'_>, now: Duration) -> Result<Request<Body>, Refusal> {
+    /// The request of an attempt at this time since 1970, for which only signatures ask, or why the message cannot be sent.
+    pub(super) fn request(
+        &self,
+        delivery: Delivery<'_>,
+        now: impl FnOnce() -> Duration,
+    ) -> Result<Request<Body>, Refusal> {
         let unfit = |reason| (DeadReason::InvalidPayload, reason);
         let event = self
             .events
@@ -66,9 +72,9 @@ impl Shape {
             (None, None) => (None, Vec::new()),
         };
         let body = body.unwrap_or_else(|| payload(&delivery.message.payload));
-        let url = self
+        let path = self
             .target
-            .url(delivery)
+            .path(delivery)
             .map_err(|rule| unfit(format!("url: {rule}")))?;
         let mut headers = self
             .headers(delivery)
@@ -80,7 +86,7 @@ impl Shape {
         self.sign(&mut headers, delivery.message.id, now, &body);
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = self.method.clone();
-        *request.uri_mut() = url.into_owned();
+        *request.uri_mut() = path;
         *request.headers_mut() = headers;
         Ok(request)
     }
@@ -115,11 +121,11 @@ impl Shape {
         self.fixed.contains_key(name) || self.rendered.iter().any(|(rendered, _)| rendered == name)
     }
 
-    fn sign(&self, headers: &mut HeaderMap, id: MessageId, now: Duration, body: &[u8]) {
+    fn sign(&self, headers: &mut HeaderMap, id: MessageId, now: impl FnOnce() -> Duration, body: &[u8]) {
         if self.secrets.is_empty() {
             return;
         }
-        let (id, seconds) = (id.text(), now.as_secs());
+        let (id, seconds) = (id.text(), now().as_secs());
         let signatures = webhook::sign(&self.secrets, id.as_str(), seconds, body);
         // Ids and base64 are what every header may hold.
         for (name, text) in [(WEBHOOK_ID, id.as_str()), (WEBHOOK_SIGNATURE, &signatures)] {
@@ -133,10 +139,14 @@ impl Shape {
     /// What is configured wins over what a message says, so that no message speaks in another's name.
     fn headers(&self, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
         let message = delivery.message;
-        let mut headers = HeaderMap::with_capacity(self.fixed.len() + 8);
+        let own = headers::of(message)?;
+        let signing = if self.secrets.is_empty() { 0 } else { 3 };
+        // Ours, those of the connection, and the traceparent's.
+        let ours = 6 + usize::from(message.traceparent.is_some());
+        let mut headers = HeaderMap::with_capacity(ours + self.fixed.len() + own.len() + signing);
         headers.insert(USER_AGENT, AGENT);
         headers.insert(CONTENT_TYPE, JSON);
-        for (name, value) in headers::of(message)? {
+        for (name, value) in own {
             let shown = || format!("the message's header {name} cannot be sent");
             let known = HeaderName::try_from(&name).map_err(|_| shown())?;
             self.check_name(&known)?;
@@ -162,7 +172,13 @@ impl Shape {
         }
         let id = HeaderValue::from_str(message.id.text().as_str()).map_err(|error| error.to_string())?;
         headers.insert(IDEMPOTENCY_KEY, id);
-        headers.insert(ATTEMPT, delivery.attempt.into());
+        headers.insert(
+            ATTEMPT,
+            match delivery.attempt {
+                1 => FIRST,
+                later => later.into(),
+            },
+        );
         Ok(headers)
     }
 }

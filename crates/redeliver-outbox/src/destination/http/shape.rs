@@ -90,7 +90,7 @@ fn method(name: &str) -> Result<Method, InvalidHttp> {
 /// Where requests go, and its scheme, host and port.
 pub(super) fn goal(text: &str) -> Result<(Target, String), InvalidHttp> {
     if !is_template(text) {
-        return address(text).map(|(url, origin)| (Target::Fixed(url), origin));
+        return address(text).map(|(url, origin)| (Target::fixed(url), origin));
     }
     let (template, host) = target::parse(text.trim()).map_err(|rule| invalid("url", rule))?;
     let (base, origin) = address(host)?;

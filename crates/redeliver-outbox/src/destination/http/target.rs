@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use http::Uri;
+use http::{Uri, uri};
 
 use super::{
     Delivery,
@@ -11,7 +11,7 @@ use super::{
 
 /// A URL, or a template of one whose scheme, host and port are fixed.
 pub(super) enum Target {
-    Fixed(Uri),
+    Fixed { url: Uri, path: Uri },
     Rendered { template: Template, base: Uri },
 }
 
@@ -27,7 +27,20 @@ pub(super) fn parse(text: &str) -> Result<(Template, &str), String> {
     }
 }
 
+/// What a server is asked for at a URL: its path and its query.
+pub(super) fn path(url: &Uri) -> Uri {
+    let mut parts = uri::Parts::default();
+    parts.path_and_query = url.path_and_query().cloned();
+    // A path alone is a URL to HTTP.
+    Uri::from_parts(parts).unwrap_or_default()
+}
+
 impl Target {
+    pub(super) fn fixed(url: Uri) -> Self {
+        let path = path(&url);
+        Self::Fixed { url, path }
+    }
+
     pub(super) fn rendered(template: Template, base: Uri) -> Result<Self, String> {
         let sample = template.sample("x", "x");
         within(&base, sample)?;
@@ -37,15 +50,23 @@ impl Target {
     /// A URL on the host that all of them are on.
     pub(super) const fn base(&self) -> &Uri {
         match self {
-            Self::Fixed(url) => url,
+            Self::Fixed { url, .. } => url,
             Self::Rendered { base, .. } => base,
+        }
+    }
+
+    /// The path and the query for a message, or why there are none.
+    pub(super) fn path(&self, delivery: Delivery<'_>) -> Result<Uri, String> {
+        match self {
+            Self::Fixed { path, .. } => Ok(path.clone()),
+            Self::Rendered { .. } => Ok(path(&*self.url(delivery)?)),
         }
     }
 
     /// The URL for a message, or why there is none.
     pub(super) fn url(&self, delivery: Delivery<'_>) -> Result<Cow<'_, Uri>, String> {
         match self {
-            Self::Fixed(url) => Ok(Cow::Borrowed(url)),
+            Self::Fixed { url, .. } => Ok(Cow::Borrowed(url)),
             Self::Rendered { template, base } => {
                 let url = within(base, template.render_text(delivery)?)?;
                 Ok(Cow::Owned(url))

@@ -3,6 +3,7 @@ use std::{
     time::Duration,
 };
 
+use futures_core::future::BoxFuture;
 use redeliver::{Class, Moment, clock};
 
 use super::{Engine, Event};
@@ -122,11 +123,11 @@ impl Engine {
                 attempt,
                 timeout,
             };
-            let outcome =
-                tokio::time::timeout(timeout.saturating_add(GRACE), destination.deliver(delivery)).await;
-            let outcome = outcome.unwrap_or_else(|_| Outcome::Ambiguous {
-                reason: format!("no answer within {}", redeliver::duration::display(timeout)),
-            });
+            let delivering = destination.deliver(delivery);
+            let outcome = match destination.keeps_time() {
+                true => delivering.await,
+                false => cut_off(delivering, timeout).await,
+            };
             let took = clock::now().since(started);
             Event::Sent {
                 message,
@@ -205,6 +206,13 @@ pub(super) fn is_of_the_destination(outcome: &Outcome, probe: bool, idempotent: 
         Outcome::Retry { .. } => probe,
         Outcome::Delivered | Outcome::Reject { .. } => false,
     }
+}
+
+async fn cut_off(delivering: BoxFuture<'_, Outcome>, timeout: Duration) -> Outcome {
+    let outcome = tokio::time::timeout(timeout.saturating_add(GRACE), delivering).await;
+    outcome.unwrap_or_else(|_| Outcome::Ambiguous {
+        reason: format!("no answer within {}", redeliver::duration::display(timeout)),
+    })
 }
 
 fn tell_retry(message: &Message, route: &Route, verdict: &Verdict) {

@@ -63,6 +63,8 @@ impl Engine {
             .pending
             .split_off(settling.pending.len().min(config.settle_batch.max(1)));
         let batch = std::mem::replace(&mut settling.pending, rest);
+        // The next batch is about as large, and to grow by doubling would move it several times.
+        settling.pending.reserve(batch.len());
         settling.since = (!settling.pending.is_empty()).then_some(now);
         settling.under_way = true;
         let (store, worker) = (Arc::clone(&self.relay.store), config.worker.clone());
