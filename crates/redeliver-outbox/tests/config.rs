@@ -221,7 +221,7 @@ fn everything_that_is_set_is_set() {
         .ramp(Duration::ZERO)
         .longest_rest(seconds(120))
         .surge(Some(SurgeRule { of: 20, share: 0.5 }));
-    let breaker = manners.breaker.failure_rate(0.5).minimum_calls(40).in_a_row(40);
+    let breaker = manners.breaker.failure_rate(0.5).minimum_calls(40);
     assert_eq!(second.manners, manners.breaker(breaker.open_for(seconds(1))));
     let third = config.destinations.get("c").unwrap().manners;
     assert_eq!(

@@ -59,10 +59,7 @@ fn breaker(field: &Field<'_, '_>, mut manners: Manners) -> Result<Manners, Confi
     for (name, field) in section.fields() {
         match name {
             "failures" => rule.failure_rate = field.number(0.01..=1.0)?,
-            "of_at_least" => {
-                rule.minimum_calls = small(field.count(1..=1_000_000)?);
-                rule.in_a_row = rule.minimum_calls;
-            }
+            "of_at_least" => rule.minimum_calls = small(field.count(1..=1_000_000)?),
             _ => rule.open_for = field.duration(Duration::from_millis(100)..=LONGEST)?,
         }
     }

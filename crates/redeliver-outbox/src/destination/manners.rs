@@ -20,7 +20,8 @@ pub struct Manners {
     pub rate: Option<f64>,
     /// The retries that may be added to the first attempts.
     pub budget: BudgetRule,
-    /// When it counts as down, and for how long before it is tried with one message.
+    /// When it counts as down, and for how long before it is tried with one message. As many attempts in a row as it takes for the share to
+    /// mean anything are an outage too, if none of them was refused for the load.
     pub breaker: BreakerRule,
     /// How long after an outage until it gets all that it takes. Meanwhile at most twice as much as before.
     pub ramp: Duration,
@@ -78,7 +79,6 @@ impl Manners {
     pub const fn without_breaker(mut self) -> Self {
         // No window ever holds so many.
         self.breaker.minimum_calls = u32::MAX;
-        self.breaker.in_a_row = 0;
         self
     }
 
@@ -114,7 +114,6 @@ impl Default for Manners {
             breaker: BreakerRule::DEFAULT
                 .failure_rate(0.8)
                 .minimum_calls(20)
-                .in_a_row(20)
                 .open_for(Duration::from_secs(30)),
             ramp: Duration::from_secs(60),
             longest_rest: Duration::from_secs(3600),

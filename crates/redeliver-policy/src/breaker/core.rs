@@ -54,8 +54,6 @@ pub struct BreakerCore {
     generation: u64,
     phase: Phase,
     window: Window,
-    /// Failures since the last call that went well.
-    in_a_row: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +78,6 @@ impl BreakerCore {
                 full_load_from: Moment::ZERO,
             },
             window,
-            in_a_row: 0,
         }
     }
 
@@ -154,20 +151,19 @@ impl BreakerCore {
             }
             (Phase::HalfOpen { .. }, Verdict::Failed) => self.open(now),
             (Phase::Closed { .. }, verdict) => {
-                let failed = verdict == Verdict::Failed;
-                self.window.record(now, failed);
-                self.in_a_row = if failed {
-                    self.in_a_row.saturating_add(1)
-                } else {
-                    0
-                };
-                if failed && (self.failed_in_a_row() || self.too_many_failures(now)) {
+                self.window.record(now, verdict == Verdict::Failed);
+                if verdict == Verdict::Failed && self.too_many_failures(now) {
                     self.open(now);
                 }
             }
             // No permit of an open breaker's generation exists.
             (Phase::Open { .. }, _) => {}
         }
+    }
+
+    /// Opens it now, for a caller who knows more than the share of failures says.
+    pub fn trip(&mut self, now: Moment) {
+        self.open(now);
     }
 
     /// What it lets through at `now`.
@@ -196,10 +192,6 @@ impl BreakerCore {
         &self.rule
     }
 
-    const fn failed_in_a_row(&self) -> bool {
-        self.rule.in_a_row > 0 && self.in_a_row >= self.rule.in_a_row
-    }
-
     fn too_many_failures(&mut self, now: Moment) -> bool {
         let total = self.window.total(now);
         total.calls >= self.rule.minimum_calls
@@ -225,7 +217,6 @@ impl BreakerCore {
     }
 
     fn enter(&mut self, phase: Phase) {
-        self.in_a_row = 0;
         self.phase = phase;
         self.generation += 1;
     }
@@ -327,19 +318,14 @@ mod tests {
     }
 
     #[test]
-    fn failures_in_a_row_are_an_outage_however_much_went_well_before() {
-        let mut breaker = BreakerCore::new(BreakerRule::DEFAULT.in_a_row(20));
-        (0..1_000).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Healthy)));
-        (0..19).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Failed)));
-        assert!(call(&mut breaker, at(1), Verdict::Healthy));
-        (0..19).for_each(|_| assert!(call(&mut breaker, at(1), Verdict::Failed)));
-        assert_eq!(breaker.state(at(1)), BreakerState::Closed);
-        assert!(call(&mut breaker, at(1), Verdict::Failed));
+    fn whoever_knows_that_the_other_side_is_down_trips_it() {
+        let mut breaker = BreakerCore::new(RULE);
+        let out = breaker.admit(at(1), 0).unwrap();
+        breaker.trip(at(1));
         assert_eq!(breaker.state(at(1)), BreakerState::Open);
-        let probe = breaker.admit(at(6), 0).unwrap();
-        breaker.settle(at(6), probe, Verdict::Healthy);
-        assert!(call(&mut breaker, at(6), Verdict::Failed));
-        assert_eq!(breaker.state(at(6)), BreakerState::Closed, "the row begins anew");
+        breaker.settle(at(1), out, Verdict::Healthy);
+        assert_eq!(breaker.state(at(1)), BreakerState::Open);
+        assert_eq!(breaker.state(at(6)), BreakerState::HalfOpen);
     }
 
     #[test]

@@ -15,9 +15,6 @@ pub struct BreakerRule {
     pub failure_rate: f64,
     /// The calls that the window must hold before the rate means anything.
     pub minimum_calls: u32,
-    /// So many failed calls in a row open it, whatever their share; 0 never does. After a busy spell it takes seconds until an outage is
-    /// most of the window, and no more than these until it is noticed.
-    pub in_a_row: u32,
     /// How far back calls are counted.
     pub window: Duration,
     /// How long it stays open before it lets a probe through.
@@ -33,7 +30,6 @@ impl BreakerRule {
     pub const DEFAULT: Self = Self {
         failure_rate: 0.5,
         minimum_calls: 10,
-        in_a_row: 0,
         window: Duration::from_secs(10),
         open_for: Duration::from_secs(5),
         probes: 1,
@@ -51,13 +47,6 @@ impl BreakerRule {
     #[must_use]
     pub const fn minimum_calls(mut self, calls: u32) -> Self {
         self.minimum_calls = calls;
-        self
-    }
-
-    /// The failed calls in a row that open it, whatever their share; 0 never does.
-    #[must_use]
-    pub const fn in_a_row(mut self, calls: u32) -> Self {
-        self.in_a_row = calls;
         self
     }
 

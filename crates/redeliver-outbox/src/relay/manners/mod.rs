@@ -81,6 +81,8 @@ pub(super) struct Conduct {
     ramp: Option<(f64, Moment)>,
     no_retries_until: Moment,
     was_open: bool,
+    /// Failures since it last answered, be it with a refusal.
+    in_a_row: u32,
     in_flight: usize,
     /// It gets nothing until somebody says otherwise.
     hold: Option<Hold>,
@@ -102,6 +104,7 @@ impl Conduct {
             ramp: None,
             no_retries_until: Moment::ZERO,
             was_open: false,
+            in_a_row: 0,
             in_flight: 0,
             hold: None,
             surge: manners.surge.map(Surge::new),
@@ -264,8 +267,29 @@ impl Conduct {
         if let Some(permit) = begun.permit.take() {
             self.breaker.settle(now, permit, verdict);
         }
+        self.count_in_a_row(outcome, now);
         self.follow_breaker(now);
         self.alarm(outcome).filter(|_| !self.is_held())
+    }
+
+    /// After a busy spell it takes seconds until an outage is most of what the breaker looks back on, and no more than these to notice it.
+    fn count_in_a_row(&mut self, outcome: &Outcome, now: Moment) {
+        let silent = match outcome {
+            Outcome::Retry { class, .. } => !matches!(class, Class::Throttled { .. }),
+            Outcome::Ambiguous { .. } => true,
+            Outcome::Delivered | Outcome::Reject { .. } | Outcome::Disable { .. } => false,
+        };
+        self.in_a_row = if silent {
+            self.in_a_row.saturating_add(1)
+        } else {
+            0
+        };
+        if self.in_a_row >= self.manners.breaker.minimum_calls
+            && self.breaker.state(now) == BreakerState::Closed
+        {
+            self.in_a_row = 0;
+            self.breaker.trip(now);
+        }
     }
 
     fn alarm(&mut self, outcome: &Outcome) -> Option<Alarm> {
@@ -475,6 +499,17 @@ mod tests {
             "{first_minute} in the first minute; 6000 a minute before"
         );
         assert!(!conduct.allowance(Moment::from_millis(well + 60_000)).parked);
+    }
+
+    #[test]
+    fn an_outage_after_a_busy_spell_is_noticed_at_once() {
+        let mut conduct = Conduct::new(Manners::default(), 16);
+        run(&mut conduct, 0, 5_000, false, &Outcome::Delivered);
+        let tried = run(&mut conduct, 5_000, 6_000, false, &down());
+        assert_eq!(tried, 20);
+        let mut conduct = Conduct::new(Manners::default().without_breaker(), 16);
+        let tried = run(&mut conduct, 0, 1_000, false, &down());
+        assert!(tried > 1_000, "{tried} without a breaker");
     }
 
     #[test]
