@@ -15,10 +15,14 @@ use tokio::net::TcpStream;
 
 type Outcome = Result<Duration, Box<dyn Error>>;
 
+/// With the headers that the relay sends, so that the same bytes go over the wire; none of them is made for the request.
 fn request(uri: &str, host: &str, body: &Bytes) -> Result<Request<Full<Bytes>>, http::Error> {
     Request::post(uri)
         .header("host", host)
+        .header("user-agent", "redeliver/0.1.0")
         .header("content-type", "application/json")
+        .header("idempotency-key", "00000000-0000-802a-9f86-d081884c7d65")
+        .header("redeliver-attempt", "1")
         .body(Full::new(body.clone()))
 }
 
