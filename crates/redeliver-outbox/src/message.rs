@@ -32,13 +32,6 @@ impl MessageId {
     }
 
     /// The random part of a new message.
-    #[cfg(any(
-        feature = "sqlite",
-        feature = "postgres",
-        feature = "mysql",
-        feature = "_enqueue-async",
-        feature = "_enqueue-blocking"
-    ))]
     pub(crate) fn draw_salt() -> i64 {
         Self::new(0, redeliver::entropy::draw().cast_signed()).salt()
     }
