@@ -39,6 +39,23 @@ fn the_sql_is_delivered() {
 }
 
 #[test]
+fn the_configuration_is_taken() {
+    let folder = Folder::new();
+    let [toml] = blocks("toml")[..] else {
+        panic!("one block of TOML");
+    };
+    folder.write("redeliver.toml", toml);
+    let mut command = folder.command(&["serve", "--until-empty", "--for", "2m", "--json"]);
+    let output = command
+        .env("BILLING_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = String::from_utf8(output.stdout).unwrap();
+    assert!(told.contains(r#""destinations":["audit","billing"]"#), "{told}");
+}
+
+#[test]
 fn the_operators_commands_work() {
     let folder = Folder::new();
     // The built-in configuration knows no such destination: 42 dead letters.
@@ -53,11 +70,11 @@ fn the_operators_commands_work() {
     let mut ran = 0;
     for line in commands.lines() {
         let command = line.split('#').next().unwrap();
-        let mut words = command.split_whitespace();
+        let mut words = command.split_whitespace().map(|word| word.trim_matches('\''));
         assert_eq!(words.next(), Some("redeliver"), "{line}");
         folder.run(&words.collect::<Vec<_>>()).done();
         ran += 1;
     }
-    assert_eq!(ran, 6);
+    assert_eq!(ran, 8);
     assert_eq!(folder.show("42")["status"], "pending", "redriven");
 }
