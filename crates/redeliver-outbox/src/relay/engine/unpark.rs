@@ -75,6 +75,8 @@ impl Engine {
             return;
         };
         self.unparking.under_way = true;
+        // Whoever wants it from now on wants more than this statement sees.
+        self.unparking.wanted.remove(&route);
         let shards: Vec<u16> = self.window.staying().collect();
         let (store, name) = (Arc::clone(&self.relay.store), self.window.name(route).to_owned());
         self.tasks.push(Box::pin(async move {
@@ -99,8 +101,8 @@ impl Engine {
             Ok(count) => {
                 self.unparking.trouble.worked("bring back what was put away");
                 self.unparking.next = now;
-                if count < asked {
-                    self.unparking.wanted.remove(&route);
+                if count == asked {
+                    self.unparking.wanted.insert(route);
                 }
                 self.window.expect(route, count);
                 if count > 0 {
@@ -108,6 +110,7 @@ impl Engine {
                 }
             }
             Err(error) => {
+                self.unparking.wanted.insert(route);
                 let mut trouble = std::mem::take(&mut self.unparking.trouble);
                 self.trouble(&mut trouble, "bring back what was put away", &error, now);
                 self.unparking.trouble = trouble;
