@@ -34,3 +34,14 @@ fn the_same_seed_is_the_same_history() {
         assert_eq!(first.counts, second.counts, "seed {seed}");
     }
 }
+
+/// Whatever the time at which each of them began.
+#[test]
+fn a_history_does_not_depend_on_when_it_began() {
+    let first = run_seed(4, None).unwrap().fingerprint;
+    for _ in 0..5 {
+        // Some part of a second goes by with another history.
+        run_seed(1, None).unwrap();
+        assert_eq!(run_seed(4, None).unwrap().fingerprint, first);
+    }
+}

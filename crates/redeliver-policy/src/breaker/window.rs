@@ -9,7 +9,9 @@ const SLICES: usize = 10;
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     slice_nanos: u64,
-    /// The slice that `counts[newest % SLICES]` stands for, numbered from the epoch.
+    /// The first slice begins with the first look, so that what is counted does not depend on when a process began to count time.
+    began: Option<Moment>,
+    /// The slice that `counts[newest % SLICES]` stands for, numbered from there.
     newest: u64,
     counts: [Count; SLICES],
 }
@@ -25,6 +27,7 @@ impl Window {
         let slice_nanos = (nanos(length) / SLICES as u64).max(1);
         Self {
             slice_nanos,
+            began: None,
             newest: 0,
             counts: [Count::default(); SLICES],
         }
@@ -51,7 +54,8 @@ impl Window {
 
     /// Empties the slices that have passed. A clock that stepped back counts into the newest slice.
     fn advance(&mut self, now: Moment) {
-        let current = now.as_nanos() / self.slice_nanos;
+        let began = *self.began.get_or_insert(now);
+        let current = now.as_nanos().saturating_sub(began.as_nanos()) / self.slice_nanos;
         let passed = current.saturating_sub(self.newest).min(SLICES as u64);
         for step in 0..passed {
             self.counts[((current - step) % SLICES as u64) as usize] = Count::default();
@@ -79,6 +83,17 @@ mod tests {
             (1, 0)
         );
         assert_eq!(window.total(at(9_999)).calls, 0);
+    }
+
+    #[test]
+    fn it_does_not_matter_when_time_began() {
+        for offset in [0, 1, 499, 777, 1_000] {
+            let mut window = Window::new(Duration::from_secs(10));
+            let at = |millis: u64| Moment::from_millis(offset + millis);
+            (0..20).for_each(|step| window.record(at(step * 750), step % 3 == 0));
+            let total = window.total(at(15_000));
+            assert_eq!((total.calls, total.failures), (12, 4), "{offset}");
+        }
     }
 
     #[test]

@@ -47,6 +47,8 @@ struct Model {
     era: u32,
     stage: Stage,
     verdicts: Vec<(u64, Verdict)>,
+    /// When the first verdict of all was counted: tenths of the window begin there.
+    first: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,6 +95,7 @@ impl Model {
             }
             (Stage::Serving { .. }, verdict) => {
                 self.verdicts.push((now, verdict));
+                self.first.get_or_insert(now);
                 if verdict == Verdict::Failed && self.rate_is_reached(now) {
                     self.turn(down);
                 }
@@ -103,10 +106,12 @@ impl Model {
     /// The window is counted in tenths, of which the running one counts in whole.
     fn rate_is_reached(&self, now: u64) -> bool {
         let tenth = Self::millis(self.rule.window) / 10;
+        let first = self.first.unwrap_or(now);
+        let slice = |time: u64| (time - first) / tenth;
         let counted = || {
             self.verdicts
                 .iter()
-                .filter(|(at, _)| at / tenth + 10 > now / tenth)
+                .filter(|&&(at, _)| slice(at) + 10 > slice(now))
         };
         let failed = counted()
             .filter(|(_, verdict)| *verdict == Verdict::Failed)
@@ -126,7 +131,7 @@ proptest! {
     #[test]
     fn it_does_what_the_model_does(rule in rule(), ops in ops()) {
         let mut breaker = BreakerCore::new(rule);
-        let mut model = Model { rule, era: 0, stage: Stage::Serving { since: 0 }, verdicts: Vec::new() };
+        let mut model = Model { rule, era: 0, stage: Stage::Serving { since: 0 }, verdicts: Vec::new(), first: None, };
         let mut out: Vec<(u32, Permit)> = Vec::new();
         let mut now = 0;
         for op in ops {
