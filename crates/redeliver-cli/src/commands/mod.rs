@@ -5,7 +5,7 @@ mod demo;
 mod explain;
 mod faulty;
 mod listen;
-mod outbox;
+pub(crate) mod outbox;
 mod simulate;
 mod verify;
 mod watch;

@@ -10,6 +10,7 @@ mod policy;
 #[cfg(feature = "http")]
 mod request;
 mod section;
+mod server;
 mod settings;
 mod source;
 mod topics;
@@ -18,6 +19,7 @@ mod value;
 use std::{fmt, fs::File, io::Read as _, path::Path};
 
 pub use error::{ConfigError, Place};
+pub use server::{Listen, NoListen, Role, ServerSettings, Token};
 pub use settings::RelaySettings;
 use source::Source;
 use toml::de::DeTable;
@@ -54,6 +56,8 @@ pub struct Config {
     pub names: Names,
     /// How the relay works.
     pub relay: RelaySettings,
+    /// Where people and programs look in.
+    pub server: ServerSettings,
     /// What is forgotten, and when.
     pub retention: Retention,
     /// Where messages go, and which topics lead where.
@@ -104,6 +108,7 @@ impl Config {
                 root.section("routes")?,
                 destinations::routes(root.get("destinations"), &relay)?,
             )?,
+            server: server::server(root.section("server")?)?,
             retention: settings::retention(root.section("retention")?)?,
             relay,
         })
@@ -121,6 +126,7 @@ const ROOT: &[&str] = &[
     "schema",
     "prefix",
     "relay",
+    "server",
     "retention",
     "destinations",
     "routes",
@@ -133,6 +139,7 @@ impl fmt::Debug for Config {
             .field("database", &self.database.as_ref().map(|_| "…"))
             .field("names", &self.names)
             .field("relay", &self.relay)
+            .field("server", &self.server)
             .field("retention", &self.retention)
             .field("destinations", &self.destinations)
             .finish()

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// A payload under one of two names: as text, or, where it is none, as base64.
 #[derive(Debug, Default, Serialize)]
-pub(super) struct PayloadForm {
+pub(crate) struct PayloadForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -18,7 +18,7 @@ pub(super) struct PayloadForm {
 }
 
 impl PayloadForm {
-    pub(super) fn of(payload: &Payload) -> Self {
+    pub(crate) fn of(payload: &Payload) -> Self {
         match payload {
             Payload::Text(text) => Self {
                 payload: Some(text.clone()),
@@ -34,7 +34,7 @@ impl PayloadForm {
 
 /// A message, in the order in which an operator looks: why it is where it is, what it met, what it is.
 #[derive(Debug, Serialize)]
-pub(super) struct RecordForm<'a> {
+pub(crate) struct RecordForm<'a> {
     id: String,
     number: i64,
     status: &'static str,
@@ -64,7 +64,7 @@ pub(super) struct RecordForm<'a> {
 }
 
 impl<'a> RecordForm<'a> {
-    pub(super) fn of(record: &'a Record) -> Self {
+    pub(crate) fn of(record: &'a Record) -> Self {
         Self {
             id: record.id.to_string(),
             number: record.id.number(),
@@ -106,7 +106,7 @@ fn headers(text: &str) -> Value {
 
 /// Everything about one message.
 #[derive(Debug, Serialize)]
-pub(super) struct DetailForm<'a> {
+pub(crate) struct DetailForm<'a> {
     #[serde(flatten)]
     record: RecordForm<'a>,
     original: Option<PayloadForm>,
@@ -120,7 +120,7 @@ pub(super) struct DetailForm<'a> {
 }
 
 impl<'a> DetailForm<'a> {
-    pub(super) fn of(detail: &'a Detail) -> Self {
+    pub(crate) fn of(detail: &'a Detail) -> Self {
         Self {
             record: RecordForm::of(&detail.record),
             original: detail.original_payload.as_ref().map(PayloadForm::of),
@@ -187,7 +187,7 @@ impl<'a> AttemptForm<'a> {
 
 /// An operator's act.
 #[derive(Debug, Serialize)]
-pub(super) struct AuditForm<'a> {
+pub(crate) struct AuditForm<'a> {
     at: String,
     who: &'a str,
     action: &'a str,
@@ -197,7 +197,7 @@ pub(super) struct AuditForm<'a> {
 }
 
 impl<'a> AuditForm<'a> {
-    pub(super) fn of(act: &'a AuditRecord) -> Self {
+    pub(crate) fn of(act: &'a AuditRecord) -> Self {
         Self {
             at: act.at.to_string(),
             who: &act.who,

@@ -5,22 +5,22 @@ mod audit;
 mod check;
 mod database;
 mod dead;
-mod destination;
+pub(crate) mod destination;
 mod doctor;
 mod filter_flags;
 mod finding;
-mod form;
+pub(crate) mod form;
 mod list;
 mod migrate;
-mod payload;
+pub(crate) mod payload;
 mod replay;
 mod send;
 mod serve;
 mod settings;
 mod show;
-mod status;
-mod when;
-mod why;
+pub(crate) mod status;
+pub(crate) mod when;
+pub(crate) mod why;
 
 use clap::Subcommand;
 

@@ -8,12 +8,12 @@ use crate::{commands::call::input, exit::BadInput, readable};
 const LONGEST_SHOWN: usize = 4_000;
 
 /// JSON, `@FILE`, or `-` for standard input.
-pub(super) fn given(text: &str) -> Result<Payload, BadInput> {
+pub(crate) fn given(text: &str) -> Result<Payload, BadInput> {
     Ok(Payload::from_bytes(input::data("--payload", text)?))
 }
 
 /// Whether it is what a destination that expects JSON would quarantine.
-pub(super) fn is_broken_json(payload: &Payload, content_type: Option<&str>) -> bool {
+pub(crate) fn is_broken_json(payload: &Payload, content_type: Option<&str>) -> bool {
     is_json(content_type) && serde_json::from_slice::<serde::de::IgnoredAny>(payload.as_bytes()).is_err()
 }
 
@@ -32,7 +32,7 @@ fn is_json(content_type: Option<&str>) -> bool {
 }
 
 /// The payload for a person: text as it is, without what a terminal would obey; of bytes, how many.
-pub(super) fn shown(payload: &Payload) -> String {
+pub(crate) fn shown(payload: &Payload) -> String {
     let Some(text) = payload.as_text() else {
         return "(no text; --raw writes it as it is)".to_owned();
     };

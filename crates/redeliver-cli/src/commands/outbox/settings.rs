@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use redeliver_outbox::{
-    config::{Config, RelaySettings},
+    config::{Config, RelaySettings, ServerSettings},
     desk::Retention,
     destination::{Log, Route, Routes},
     store::Names,
@@ -26,6 +26,7 @@ pub(super) struct Settings {
     pub(super) file: Option<PathBuf>,
     pub(super) names: Names,
     pub(super) relay: RelaySettings,
+    pub(super) server: ServerSettings,
     pub(super) retention: Retention,
     pub(super) routes: Routes,
     /// Whether there is no destination but the built-in one.
@@ -53,6 +54,7 @@ impl Settings {
             file: file.map(Path::to_owned),
             names: config.names,
             relay: config.relay,
+            server: config.server,
             retention: config.retention,
             routes,
             only_built_in,

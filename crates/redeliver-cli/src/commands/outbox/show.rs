@@ -52,7 +52,7 @@ pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit
         output::json(&DetailForm::of(&detail));
     } else {
         let now = Timestamp::wall();
-        let (_, trouble) = trouble(outbox, &detail.record.destination, now).await?;
+        let (_, trouble) = trouble(outbox.desk(), &detail.record.destination, now).await?;
         output::line(&words(&detail, trouble.as_deref(), now));
     }
     Ok(Exit::Done)

@@ -73,7 +73,7 @@ pub(super) async fn run(args: &StatusArgs, outbox: &Outbox) -> anyhow::Result<Ex
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct FiguresForm {
+pub(crate) struct FiguresForm {
     due_now: u64,
     waiting: u64,
     put_away: u64,
@@ -84,7 +84,7 @@ pub(super) struct FiguresForm {
 }
 
 impl FiguresForm {
-    pub(super) fn of(figures: &Figures) -> Self {
+    pub(crate) fn of(figures: &Figures) -> Self {
         Self {
             due_now: figures.due_now,
             waiting: figures.waiting,

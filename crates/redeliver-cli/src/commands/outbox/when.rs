@@ -6,7 +6,7 @@ use redeliver_policy::duration;
 use crate::readable;
 
 /// `3m ago`, `in 12s`, `now`.
-pub(super) fn relative(time: Timestamp, now: Timestamp) -> String {
+pub(crate) fn relative(time: Timestamp, now: Timestamp) -> String {
     match time.cmp(&now) {
         std::cmp::Ordering::Less => format!("{} ago", readable::duration(now.since(time))),
         std::cmp::Ordering::Equal => "now".to_owned(),
@@ -15,12 +15,12 @@ pub(super) fn relative(time: Timestamp, now: Timestamp) -> String {
 }
 
 /// `3m ago (2026-11-15T20:32:24.123Z)`.
-pub(super) fn both(time: Timestamp, now: Timestamp) -> String {
+pub(crate) fn both(time: Timestamp, now: Timestamp) -> String {
     format!("{} ({time})", relative(time, now))
 }
 
 /// A point in time from the command line: so long ago, or a date with or without a time of day.
-pub(super) fn parse(text: &str) -> Result<Timestamp, String> {
+pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
     if let Some(time) = instant(text.trim()) {
         return Ok(time);
     }

@@ -4,6 +4,7 @@ use clap::Args;
 use redeliver_outbox::{
     DeadReason, Timestamp,
     desk::{Detail, MessageRef, Record},
+    destination::Routes,
     state::Status,
 };
 use serde_json::json;
@@ -36,12 +37,8 @@ pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit>
     let detail = find(outbox, args.id).await?;
     let routes = &outbox.settings.routes;
     let (record, now) = (&detail.record, Timestamp::wall());
-    let known = match (&record.destination[..], &record.topic) {
-        ("", topic) => routes.of_topic(topic.as_deref().unwrap_or_default()).is_some(),
-        (destination, _) => routes.get(destination).is_some(),
-    };
-    let (hold, trouble) = trouble(outbox, &record.destination, now).await?;
-    let sentence = sentence(&detail, known, trouble.as_deref(), now);
+    let (hold, trouble) = trouble(outbox.desk(), &record.destination, now).await?;
+    let sentence = sentence(&detail, leads_somewhere(routes, record), trouble.as_deref(), now);
     match args.json {
         true => output::json(&json!({
             "id": record.id.to_string(),
@@ -56,8 +53,16 @@ pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit>
     Ok(Exit::Done)
 }
 
-/// `known` says whether the configuration has the destination, or a route for the topic; `trouble` what is the matter with the destination.
-fn sentence(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp) -> String {
+/// Whether the configuration has the destination, or a route for the topic.
+pub(crate) fn leads_somewhere(routes: &Routes, record: &Record) -> bool {
+    match (&record.destination[..], &record.topic) {
+        ("", topic) => routes.of_topic(topic.as_deref().unwrap_or_default()).is_some(),
+        (destination, _) => routes.get(destination).is_some(),
+    }
+}
+
+/// `known` says whether it leads somewhere; `trouble` what is the matter with the destination.
+pub(crate) fn sentence(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp) -> String {
     let record = &detail.record;
     let id = record.id;
     let to = readable::line(&record.destination, 80);

@@ -7,7 +7,7 @@ use super::{super::status::FiguresForm, overview::Overview};
 
 /// A hold.
 #[derive(Debug, Serialize)]
-pub(in super::super) struct HoldForm<'a> {
+pub(crate) struct HoldForm<'a> {
     destination: &'a str,
     kind: &'static str,
     cause: &'static str,
@@ -17,7 +17,7 @@ pub(in super::super) struct HoldForm<'a> {
 }
 
 impl<'a> HoldForm<'a> {
-    pub(in super::super) fn of(hold: &'a Hold) -> Self {
+    pub(crate) fn of(hold: &'a Hold) -> Self {
         Self {
             destination: &hold.destination,
             kind: hold.kind.as_str(),
@@ -31,7 +31,7 @@ impl<'a> HoldForm<'a> {
 
 /// How workers find a destination.
 #[derive(Debug, Serialize)]
-pub(in super::super) struct LiveForm<'a> {
+pub(crate) struct LiveForm<'a> {
     state: &'static str,
     in_flight: u64,
     limit: u64,
@@ -47,7 +47,7 @@ pub(in super::super) struct LiveForm<'a> {
 }
 
 impl<'a> LiveForm<'a> {
-    pub(in super::super) fn of(live: &'a LiveFigures) -> Self {
+    pub(crate) fn of(live: &'a LiveFigures) -> Self {
         Self {
             state: live.state.as_str(),
             in_flight: live.in_flight,
@@ -67,7 +67,7 @@ impl<'a> LiveForm<'a> {
 
 /// All of a destination.
 #[derive(Debug, Serialize)]
-pub(super) struct DestinationForm<'a> {
+pub(crate) struct DestinationForm<'a> {
     destination: &'a str,
     configured: bool,
     state: Option<&'static str>,
@@ -78,7 +78,7 @@ pub(super) struct DestinationForm<'a> {
 }
 
 impl<'a> DestinationForm<'a> {
-    pub(super) fn of(overview: &'a Overview) -> Self {
+    pub(crate) fn of(overview: &'a Overview) -> Self {
         let known = overview.hold.is_some() || overview.live.is_some();
         Self {
             destination: &overview.name,

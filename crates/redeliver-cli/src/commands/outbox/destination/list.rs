@@ -25,7 +25,7 @@ pub(super) struct ListArgs {
 
 pub(super) async fn run(args: &ListArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let report = outbox.desk().status().await?;
-    let destinations = overview::all(outbox, &report);
+    let destinations = overview::all(&outbox.settings.routes, &report);
     if args.json {
         for destination in &destinations {
             output::json(&DestinationForm::of(destination));

@@ -1,15 +1,15 @@
 //! `redeliver destination`: how each destination is, and holding one.
 
 mod enable;
-mod form;
+pub(crate) mod form;
 mod list;
-mod overview;
+pub(crate) mod overview;
 mod pause;
 mod resume;
 mod show;
 mod test;
 mod trial;
-mod words;
+pub(crate) mod words;
 
 use clap::{Args, Subcommand};
 

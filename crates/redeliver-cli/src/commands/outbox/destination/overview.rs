@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use redeliver_outbox::{
     Hold, Timestamp,
-    desk::{Figures, StatusReport},
+    desk::{Desk, Figures, StatusReport},
+    destination::Routes,
     live::{self, LiveFigures},
+    store,
 };
 
 use super::{super::database::Outbox, words::trouble_of};
@@ -13,19 +15,19 @@ use crate::{exit::NotFound, readable};
 
 /// One destination.
 #[derive(Debug)]
-pub(super) struct Overview {
-    pub(super) name: String,
+pub(crate) struct Overview {
+    pub(crate) name: String,
     /// Whether this configuration has it.
-    pub(super) configured: bool,
-    pub(super) hold: Option<Hold>,
+    pub(crate) configured: bool,
+    pub(crate) hold: Option<Hold>,
     /// How the workers find it; none if no worker that is alive has it.
-    pub(super) live: Option<LiveFigures>,
-    pub(super) figures: Figures,
+    pub(crate) live: Option<LiveFigures>,
+    pub(crate) figures: Figures,
 }
 
 impl Overview {
     /// The word for how it is.
-    pub(super) fn state(&self) -> &'static str {
+    pub(crate) fn state(&self) -> &'static str {
         match (&self.hold, &self.live) {
             (Some(hold), _) => hold.kind.as_str(),
             (None, Some(live)) => live.state.as_str(),
@@ -33,18 +35,16 @@ impl Overview {
         }
     }
 
-    pub(super) fn trouble(&self, now: Timestamp) -> Option<String> {
+    pub(crate) fn trouble(&self, now: Timestamp) -> Option<String> {
         trouble_of(self.hold.as_ref(), self.live.as_ref(), now)
     }
 }
 
 /// Every destination that the configuration has, that messages name, or that is held.
-pub(super) fn all(outbox: &Outbox, report: &StatusReport) -> Vec<Overview> {
+pub(crate) fn all(routes: &Routes, report: &StatusReport) -> Vec<Overview> {
     let mut live = report.live();
-    let configured = |name: &str| outbox.settings.routes.get(name).is_some();
-    let names: BTreeSet<String> = outbox
-        .settings
-        .routes
+    let configured = |name: &str| routes.get(name).is_some();
+    let names: BTreeSet<String> = routes
         .iter()
         .map(|(name, _)| name.to_owned())
         .chain(report.destinations.keys().cloned())
@@ -64,14 +64,14 @@ pub(super) fn all(outbox: &Outbox, report: &StatusReport) -> Vec<Overview> {
 }
 
 /// What is the matter with the destination of a message, as it continues "billing is …".
-pub(in super::super) async fn trouble(
-    outbox: &Outbox,
+pub(crate) async fn trouble(
+    desk: &dyn Desk,
     name: &str,
     now: Timestamp,
-) -> anyhow::Result<(Option<Hold>, Option<String>)> {
-    let holds = outbox.desk().holds().await?;
+) -> store::Result<(Option<Hold>, Option<String>)> {
+    let holds = desk.holds().await?;
     let hold = holds.into_iter().find(|hold| hold.destination == name);
-    let workers = outbox.desk().workers().await?;
+    let workers = desk.workers().await?;
     let alive = workers.iter().filter(|worker| worker.alive);
     let live = live::sum(alive.map(|worker| &worker.destinations));
     let trouble = trouble_of(hold.as_ref(), live.get(name), now);
@@ -79,7 +79,7 @@ pub(in super::super) async fn trouble(
 }
 
 /// The sentence that nobody has heard of such a destination.
-pub(super) fn unknown(outbox: &Outbox, name: &str, next: &str) -> anyhow::Error {
+pub(crate) fn unknown(outbox: &Outbox, name: &str, next: &str) -> anyhow::Error {
     let names: Vec<&str> = outbox.settings.routes.iter().map(|(name, _)| name).collect();
     NotFound(format!(
         "there is no destination {} in this configuration ({}), and no message for one; {next}",

@@ -46,7 +46,7 @@ struct WorkerForm<'a> {
 
 pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let report = outbox.desk().status().await?;
-    let all = overview::all(outbox, &report);
+    let all = overview::all(&outbox.settings.routes, &report);
     let Some(destination) = all.iter().find(|destination| destination.name == args.name) else {
         return Err(overview::unknown(
             outbox,

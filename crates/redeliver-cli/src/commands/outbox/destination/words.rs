@@ -9,11 +9,7 @@ use super::super::when::{both, relative};
 use crate::readable;
 
 /// What is the matter with a destination, and the next step, as it continues "billing is …"; none if it takes what there is.
-pub(in super::super) fn trouble_of(
-    hold: Option<&Hold>,
-    live: Option<&LiveFigures>,
-    now: Timestamp,
-) -> Option<String> {
+pub(crate) fn trouble_of(hold: Option<&Hold>, live: Option<&LiveFigures>, now: Timestamp) -> Option<String> {
     hold.map(|hold| held(hold, now))
         .or_else(|| live.and_then(|live| unwell(live, now)))
 }

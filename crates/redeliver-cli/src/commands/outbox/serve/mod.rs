@@ -1,5 +1,6 @@
 //! `redeliver serve`: the relay, until it is told to stop.
 
+mod door;
 mod empty;
 mod figures;
 mod retention;
@@ -13,6 +14,7 @@ use anyhow::Context as _;
 use clap::Args;
 use redeliver::{address, clock};
 use redeliver_outbox::{
+    config::Listen,
     desk::{Filter, MessageRef},
     relay::{Figures, Finished, Relay, RelayConfig},
     store::StoreErrorKind,
@@ -20,7 +22,7 @@ use redeliver_outbox::{
 use serde_json::json;
 use tokio::{sync::watch, task::JoinSet};
 
-use self::{figures::Sum, shown::Reader, telling::Telling};
+use self::{door::Door, figures::Sum, shown::Reader, telling::Telling};
 use super::{
     database::{DatabaseFlags, Outbox},
     settings::{BUILT_IN, Settings},
@@ -55,6 +57,10 @@ pub(crate) struct ServeArgs {
     /// One JSON object a line: what happens, and the figures
     #[arg(long)]
     json: bool,
+    /// Where the API and the dashboard are: an address and a port, or off [default: what the configuration says, or 127.0.0.1:8420;
+    /// with --until-empty off]
+    #[arg(long, value_name = "ADDRESS", env = "REDELIVER_LISTEN")]
+    listen: Option<Listen>,
     #[command(flatten)]
     database: DatabaseFlags,
 }
@@ -75,6 +81,7 @@ enum Stop {
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
     let settings = args.database.settings()?;
+    let door = Door::choose(args.listen, args.until_empty, &settings.server)?;
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     let mut over = pin!(after(args.run_for));
     let telling = Telling::install(args.json, args.verbose);
@@ -86,6 +93,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
             return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
         }
     };
+    let desk = door.open(telling, &outbox).await?;
     let reader = Reader::default();
     let relays = Relays::start(&outbox, &reader);
     let why = tokio::select! {
@@ -109,6 +117,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
             return Ok(Exit::Signalled(signal));
         }
     };
+    desk.close().await;
     telling.end(&finished, &Sum::of(&figures));
     if why == Stop::Unseen {
         anyhow::bail!(

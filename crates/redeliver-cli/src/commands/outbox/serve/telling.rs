@@ -92,6 +92,15 @@ impl Telling {
         );
     }
 
+    /// That there is no dashboard, which nobody asked for in so many words.
+    pub(super) fn no_desk(self, address: std::net::SocketAddr, why: &str) {
+        let words = format!("no dashboard at {address}: {why}; --listen names another address");
+        self.note(
+            &words,
+            &json!({ "event": "not_listening", "address": address.to_string(), "why": why }),
+        );
+    }
+
     /// That something is still waited for.
     pub(super) fn stops(self, in_flight: u64, at_most: Duration) {
         let words = format!(

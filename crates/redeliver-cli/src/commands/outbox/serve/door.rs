@@ -1,0 +1,110 @@
+//! Where the desk is open: the API and the dashboard beside the relay.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use redeliver_outbox::config::{Listen, ServerSettings};
+use serde_json::json;
+use tokio::{sync::oneshot, task::JoinHandle};
+
+use super::{super::database::Outbox, telling::Telling};
+use crate::{
+    exit::BadInput,
+    web::{self, About, Guard, Listening, Site},
+};
+
+/// Where the desk is when nobody says.
+const USUAL: ([u8; 4], u16) = ([127, 0, 0, 1], 8420);
+
+/// An address at which the desk is to be open.
+#[derive(Debug)]
+pub(super) struct Door {
+    address: Option<SocketAddr>,
+    /// Whether somebody asked for this address: then it must be had.
+    asked: bool,
+}
+
+/// A desk that is open, or none.
+#[derive(Debug)]
+pub(super) struct OpenDesk(Option<(oneshot::Sender<()>, JoinHandle<()>)>);
+
+impl Door {
+    /// The flag goes before the file. A relay that only empties the outbox is gone before anybody could look.
+    pub(super) fn choose(
+        flag: Option<Listen>,
+        passing: bool,
+        server: &ServerSettings,
+    ) -> Result<Self, BadInput> {
+        let asked = flag.or(server.listen.filter(|_| !passing));
+        let address = match asked {
+            Some(Listen::Off) => None,
+            Some(Listen::At(address)) => Some(address),
+            None => (!passing).then(|| USUAL.into()),
+        };
+        if let Some(address) = address
+            && !address.ip().is_loopback()
+            && server.tokens.is_empty()
+        {
+            return Err(BadInput(format!(
+                "listening at {address} lets other machines in, and nobody would be asked who they are: name at least one token under \
+                 [server.tokens] in the configuration, or listen at 127.0.0.1:{}",
+                address.port()
+            )));
+        }
+        Ok(Self {
+            address,
+            asked: asked.is_some(),
+        })
+    }
+
+    pub(super) async fn open(self, telling: Telling, outbox: &Outbox) -> anyhow::Result<OpenDesk> {
+        let Some(address) = self.address else {
+            return Ok(OpenDesk(None));
+        };
+        let listening = match Listening::at(address).await {
+            Ok(listening) => listening,
+            Err(error) if self.asked => {
+                let next = "name another with --listen, or off";
+                return Err(anyhow::anyhow!(
+                    "{address} cannot be listened at: {error}; {next}"
+                ));
+            }
+            Err(error) => {
+                telling.no_desk(address, &taken(&error));
+                return Ok(OpenDesk(None));
+            }
+        };
+        telling.note(
+            &format!("dashboard and API at {}", listening.url()),
+            &json!({ "event": "listening", "url": listening.url(), "address": listening.address().to_string() }),
+        );
+        let about = About {
+            database: outbox.address(),
+            routes: outbox.settings.routes.clone(),
+        };
+        let guard = Guard::new(&outbox.settings.server);
+        let site = Arc::new(Site::new(Arc::clone(&outbox.opened.desk), guard, about));
+        let (end, ended) = oneshot::channel();
+        let answering = tokio::spawn(listening.answer(web::router(site), async {
+            // A sender that is gone says the same as one that says so.
+            drop(ended.await);
+        }));
+        Ok(OpenDesk(Some((end, answering))))
+    }
+}
+
+fn taken(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "somebody else listens there".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl OpenDesk {
+    /// What is under way is finished first.
+    pub(super) async fn close(self) {
+        if let Some((end, answering)) = self.0 {
+            let _heard = end.send(());
+            let _ended = answering.await;
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Who may come in: to which name, from which page, with which token.
+
+mod caller;
+mod hosts;
+mod sessions;
+
+use std::sync::Arc;
+
+use axum::{
+    extract::{Request, State},
+    http::{HeaderMap, Method, StatusCode, header},
+    middleware::Next,
+    response::{IntoResponse as _, Redirect, Response},
+};
+use redeliver_outbox::config::{Role, ServerSettings, Token};
+
+pub(crate) use self::caller::Caller;
+pub(super) use self::sessions::{COOKIE, SESSION_FOR};
+use self::{hosts::Hosts, sessions::Sessions};
+use super::{
+    problem::{self, Problem},
+    site::Site,
+};
+
+/// What is open to everybody: whether it lives, the way in, and what the way in looks like.
+const OPEN: [&str; 4] = ["/healthz", "/readyz", "/login", "/assets/"];
+
+/// The doorkeeper.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    hosts: Hosts,
+    tokens: Vec<Token>,
+    sessions: Sessions,
+}
+
+impl Guard {
+    pub(crate) fn new(settings: &ServerSettings) -> Self {
+        Self {
+            hosts: Hosts::new(&settings.hosts),
+            tokens: settings.tokens.clone(),
+            sessions: Sessions::default(),
+        }
+    }
+
+    /// Whether nobody is asked who they are.
+    pub(crate) fn is_open(&self) -> bool {
+        self.tokens.is_empty()
+    }
+
+    /// Whose secret this is. Every token is compared, and each in the same time, so that how long it takes tells nothing.
+    pub(super) fn known(&self, secret: &str) -> Option<Caller> {
+        self.tokens
+            .iter()
+            .filter(|token| caller::same(token.secret.as_bytes(), secret.as_bytes()))
+            .fold(None, |_, token| Some(Caller::of(token)))
+    }
+
+    /// A session for somebody who showed a token, by the name of a cookie.
+    pub(super) fn admit(&self, caller: Caller) -> Option<String> {
+        self.sessions.begin(caller)
+    }
+
+    /// Ends the session that these headers name.
+    pub(super) fn dismiss(&self, headers: &HeaderMap) {
+        if let Some(session) = sessions::named(headers) {
+            self.sessions.end(session);
+        }
+    }
+
+    fn caller(&self, headers: &HeaderMap) -> Option<Caller> {
+        if self.is_open() {
+            return Some(Caller::anybody());
+        }
+        match headers.get(header::AUTHORIZATION) {
+            Some(value) => {
+                let value = value.to_str().ok()?;
+                let (scheme, secret) = value.split_once(' ')?;
+                scheme
+                    .eq_ignore_ascii_case("bearer")
+                    .then(|| self.known(secret.trim()))
+                    .flatten()
+            }
+            None => self.sessions.of(sessions::named(headers)?),
+        }
+    }
+
+    fn look(&self, request: &Request) -> Result<Option<Caller>, Problem> {
+        let headers = request.headers();
+        let host = self.hosts.check(request)?;
+        let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+        if changes {
+            hosts::same_origin(headers, host)?;
+        }
+        let path = request.uri().path();
+        let caller = self.caller(headers);
+        if OPEN
+            .iter()
+            .any(|open| path == *open || open.ends_with('/') && path.starts_with(open))
+        {
+            return Ok(caller);
+        }
+        let Some(caller) = caller else {
+            let detail = "this needs a token: send `Authorization: Bearer …` with one of [server.tokens]";
+            return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
+        };
+        if changes && caller.role < Role::Operate && path != "/logout" {
+            let detail = format!("the token {:?} may look, and not change anything", caller.name);
+            return Err(Problem::new(StatusCode::FORBIDDEN, detail));
+        }
+        Ok(Some(caller))
+    }
+}
+
+/// Whether the answer at this path is a page for a person.
+pub(super) fn wants_page(path: &str) -> bool {
+    !(path.starts_with("/api/") || path == "/metrics" || path == "/healthz" || path == "/readyz")
+}
+
+/// Stands before every route.
+pub(super) async fn check(State(site): State<Arc<Site>>, mut request: Request, next: Next) -> Response {
+    match site.guard.look(&request) {
+        Ok(caller) => {
+            if let Some(caller) = caller {
+                request.extensions_mut().insert(caller);
+            }
+            next.run(request).await
+        }
+        Err(problem) => {
+            let path = request.uri().path();
+            let asks = *request.method() == Method::GET && problem.status() == StatusCode::UNAUTHORIZED;
+            match asks && wants_page(path) {
+                true => Redirect::to("/login").into_response(),
+                false => problem::answer(problem, path),
+            }
+        }
+    }
+}

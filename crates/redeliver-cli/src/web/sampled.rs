@@ -1,0 +1,180 @@
+//! What takes long to count is counted in the background, only while somebody looks, and never for more than a small share of the time.
+
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use redeliver::{Moment, clock};
+use redeliver_outbox::store;
+use tokio::sync::watch;
+
+use super::problem::Problem;
+
+/// How old a count may be and still be called exact.
+pub(crate) const EXACT: Duration = Duration::from_millis(1_000);
+/// How long an answer waits for a count that is under way.
+const PATIENCE: Duration = Duration::from_millis(60);
+/// A count rests so many times as long as it took: a database that is slow to count has better things to do.
+const REST: u32 = 19;
+
+/// A value with the time at which it was true.
+#[derive(Debug)]
+pub(crate) struct Counted<T> {
+    pub(crate) value: Arc<T>,
+    at: Moment,
+    took: Duration,
+}
+
+impl<T> Clone for Counted<T> {
+    fn clone(&self) -> Self {
+        Self {
+            value: Arc::clone(&self.value),
+            at: self.at,
+            took: self.took,
+        }
+    }
+}
+
+impl<T> Counted<T> {
+    /// How long ago it was begun to be counted.
+    pub(crate) fn age(&self) -> Duration {
+        clock::now().since(self.at)
+    }
+
+    /// Whether it is as good as exact.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.age() <= EXACT
+    }
+
+    fn is_fresh(&self) -> bool {
+        let rest = self.took.saturating_mul(REST);
+        self.age() < rest.max(EXACT / 2)
+    }
+}
+
+type Latest<T> = Option<Result<Counted<T>, Problem>>;
+
+/// A value that is counted when it is asked for, one count at a time.
+#[derive(Debug)]
+pub(crate) struct Sampled<T> {
+    latest: watch::Sender<Latest<T>>,
+    under_way: Arc<Mutex<bool>>,
+}
+
+impl<T> Default for Sampled<T> {
+    fn default() -> Self {
+        Self {
+            latest: watch::Sender::new(None),
+            under_way: Arc::default(),
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> Sampled<T> {
+    /// The newest count; none if there is none yet and it takes longer than anybody should wait.
+    ///
+    /// # Errors
+    /// The last count failed.
+    pub(crate) async fn get<C, F>(&self, count: C) -> Result<Option<Counted<T>>, Problem>
+    where
+        C: FnOnce() -> F,
+        F: Future<Output = store::Result<T>> + Send + 'static,
+    {
+        if let Some(Ok(counted)) = &*self.latest.borrow()
+            && counted.is_fresh()
+        {
+            return Ok(Some(counted.clone()));
+        }
+        let mut news = self.latest.subscribe();
+        self.begin(count);
+        let _in_time = tokio::time::timeout(PATIENCE, news.changed()).await;
+        let latest = news.borrow();
+        match &*latest {
+            Some(Ok(counted)) => Ok(Some(counted.clone())),
+            Some(Err(error)) => Err(error.clone()),
+            None => Ok(None),
+        }
+    }
+
+    fn begin<C, F>(&self, count: C)
+    where
+        C: FnOnce() -> F,
+        F: Future<Output = store::Result<T>> + Send + 'static,
+    {
+        {
+            let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+            if std::mem::replace(&mut *under_way, true) {
+                return;
+            }
+        }
+        let (latest, under_way) = (self.latest.clone(), Arc::clone(&self.under_way));
+        let (at, counting) = (clock::now(), count());
+        tokio::spawn(async move {
+            let counted = counting.await.map_err(Problem::from).map(|value| Counted {
+                value: Arc::new(value),
+                at,
+                took: clock::now().since(at),
+            });
+            *under_way.lock().unwrap_or_else(PoisonError::into_inner) = false;
+            latest.send_replace(Some(counted));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use redeliver_outbox::store::{StoreError, StoreErrorKind};
+    use tokio::sync::Notify;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_quick_count_is_waited_for_and_kept_for_a_moment() {
+        let sampled = Sampled::default();
+        let counts = Arc::new(AtomicU32::new(0));
+        let count = || {
+            let counts = Arc::clone(&counts);
+            move || async move { Ok(counts.fetch_add(1, Ordering::Relaxed)) }
+        };
+        assert_eq!(*sampled.get(count()).await.unwrap().unwrap().value, 0);
+        assert_eq!(*sampled.get(count()).await.unwrap().unwrap().value, 0);
+        tokio::time::advance(EXACT).await;
+        assert_eq!(*sampled.get(count()).await.unwrap().unwrap().value, 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_count_keeps_nobody_waiting_and_is_made_once() {
+        let sampled = Sampled::default();
+        let (counts, go) = (Arc::new(AtomicU32::new(0)), Arc::new(Notify::new()));
+        let count = || {
+            let (counts, go) = (Arc::clone(&counts), Arc::clone(&go));
+            move || async move {
+                let number = counts.fetch_add(1, Ordering::Relaxed);
+                go.notified().await;
+                Ok(number)
+            }
+        };
+        assert!(sampled.get(count()).await.unwrap().is_none());
+        assert!(sampled.get(count()).await.unwrap().is_none());
+        tokio::time::advance(Duration::from_secs(2)).await;
+        go.notify_one();
+        let counted = sampled.get(count()).await.unwrap().unwrap();
+        assert_eq!((*counted.value, counted.is_exact()), (0, false));
+        assert_eq!(counts.load(Ordering::Relaxed), 1);
+        // It took more than two seconds, and so rests for 38.
+        tokio::time::advance(Duration::from_secs(30)).await;
+        assert_eq!(*sampled.get(count()).await.unwrap().unwrap().value, 0);
+        assert_eq!(counts.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_count_that_fails_is_told_and_made_again() {
+        let sampled = Sampled::default();
+        let failing = || async { Err(StoreError::new(StoreErrorKind::Unreachable, "gone")) };
+        assert!(sampled.get(failing).await.is_err());
+        assert_eq!(*sampled.get(|| async { Ok(7) }).await.unwrap().unwrap().value, 7);
+    }
+}
