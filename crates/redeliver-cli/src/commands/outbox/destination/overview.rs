@@ -79,7 +79,7 @@ pub(crate) async fn trouble(
 }
 
 /// The sentence that nobody has heard of such a destination.
-pub(crate) fn unknown(outbox: &Outbox, name: &str, next: &str) -> anyhow::Error {
+pub(super) fn unknown(outbox: &Outbox, name: &str, next: &str) -> anyhow::Error {
     let names: Vec<&str> = outbox.settings.routes.iter().map(|(name, _)| name).collect();
     NotFound(format!(
         "there is no destination {} in this configuration ({}), and no message for one; {next}",
