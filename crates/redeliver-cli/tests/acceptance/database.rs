@@ -126,7 +126,8 @@ impl Database {
             .stdin(Stdio::null());
         command
             .env_remove("COLUMNS")
-            .env("REDELIVER_DATABASE", &self.address);
+            .env("REDELIVER_DATABASE", &self.address)
+            .env("REDELIVER_LISTEN", "off");
         command
     }
 

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::{
     super::{guard::Caller, problem::Problem, site::Site},
     extract::Given,
-    filter::FilterForm,
+    filter::FilterBody,
     given::ActForm,
 };
 
@@ -26,7 +26,7 @@ const MOST: u32 = 500;
 #[serde(deny_unknown_fields)]
 pub(super) struct ManyForm {
     /// Which. What is not a dead letter is left alone, whatever is said here.
-    filter: FilterForm,
+    filter: FilterBody,
     /// At most this many, the oldest first: 1 to 500, and 500 if it is not given.
     #[schema(minimum = 1, maximum = 500)]
     at_most: Option<u32>,
@@ -84,7 +84,7 @@ async fn many(site: &Site, caller: &Caller, form: ManyForm, way: &Way) -> Result
             "at_most: must be a whole number from 1 to {MOST}"
         )));
     }
-    let act = form.act.act(caller);
+    let act = form.act.act(caller)?;
     if matches!(way, Way::Discard) && act.why.trim().is_empty() && !form.preview {
         return Err(Problem::bad_request(
             "act.why: must be given: it is all that will be left of them",

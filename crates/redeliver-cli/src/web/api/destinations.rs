@@ -77,7 +77,7 @@ pub(super) async fn pause(
     if !all.iter().any(|overview| overview.name == name) {
         return Err(unknown(&name));
     }
-    let held = site.desk.pause(&name, &form.act(&caller)).await?;
+    let held = site.desk.pause(&name, &form.act(&caller)?).await?;
     let changed = ChangedForm {
         changed: held.new,
         hold: Some(HoldForm::of(&held.hold)),
@@ -97,7 +97,7 @@ pub(super) async fn resume(
     Called(name): Called,
     Given(form): Given<ActForm>,
 ) -> Result<Response, Problem> {
-    let ended = site.desk.resume(&name, &form.act(&caller)).await?;
+    let ended = site.desk.resume(&name, &form.act(&caller)?).await?;
     let changed = ChangedForm {
         changed: ended.is_some(),
         hold: ended.as_ref().map(HoldForm::of),

@@ -7,6 +7,7 @@ use axum::{
 };
 use redeliver_outbox::desk::MessageRef;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 
 use super::super::problem::Problem;
 
@@ -33,10 +34,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Given<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        match Json::from_request(request, state).await {
-            Ok(Json(given)) => Ok(Self(given)),
-            Err(rejection) => Err(refused(&rejection)),
+        let Json(raw) = Json::<Box<RawValue>>::from_request(request, state)
+            .await
+            .map_err(|rejection| refused(&rejection))?;
+        // A list of values in the right order would be taken for the object as well.
+        if !raw.get().starts_with('{') {
+            return Err(Problem::bad_request("the body must be a JSON object"));
         }
+        serde_json::from_str(raw.get())
+            .map(Self)
+            .map_err(|error| Problem::bad_request(format!("the body: {error}")))
     }
 }
 

@@ -8,6 +8,7 @@ use redeliver_outbox::{
     state::Status,
 };
 use serde::{Deserialize, Deserializer, de};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::super::problem::Problem;
@@ -50,9 +51,29 @@ pub(super) struct FilterForm {
     until: Option<String>,
     /// Only with at least this many attempts
     #[serde(deserialize_with = "text_or_number")]
-    #[schema(value_type = Option<u32>)]
-    #[param(value_type = Option<u32>)]
+    #[schema(value_type = Option<u32>, maximum = 4294967295_f64)]
+    #[param(value_type = Option<u32>, maximum = 4294967295_f64)]
     attempts_from: Option<String>,
+}
+
+/// The same as an object, in which nothing else may stand.
+#[derive(Clone, Debug, Default, Deserialize, ToSchema)]
+pub(super) struct FilterBody {
+    #[serde(flatten)]
+    filter: FilterForm,
+    // A list of values would do for an object as well, were it not for what is left over.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    unknown: BTreeMap<String, Value>,
+}
+
+impl TryFrom<FilterBody> for Filter {
+    type Error = Problem;
+
+    fn try_from(body: FilterBody) -> Result<Self, Problem> {
+        nothing_unknown(&body.unknown)?;
+        body.filter.try_into()
+    }
 }
 
 /// How much of a list.
@@ -110,11 +131,11 @@ impl TryFrom<ListQuery> for Listing {
 }
 
 /// A parameter that is misspelt, or given twice, would otherwise narrow nothing.
-pub(super) fn nothing_unknown(parameters: &BTreeMap<String, String>) -> Result<(), Problem> {
+pub(super) fn nothing_unknown<T>(parameters: &BTreeMap<String, T>) -> Result<(), Problem> {
     match parameters.keys().next() {
         None => Ok(()),
         Some(name) => Err(Problem::bad_request(format!(
-            "{}: there is no such parameter here, or it was given twice",
+            "{}: there is no such field here, or it was given twice",
             crate::readable::line(name, 80)
         ))),
     }

@@ -7,6 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use redeliver_outbox::{
     NewMessage, Payload,
     desk::{Act, Edit, Record},
+    destination::check_header_name,
 };
 use serde::Deserialize;
 use serde_json::{Value, value::RawValue};
@@ -14,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::{
     super::{guard::Caller, problem::Problem},
-    filter::time,
+    filter::{nothing_unknown, time},
 };
 
 /// Who does something, and why.
@@ -24,15 +25,33 @@ pub(super) struct ActForm {
     who: Option<String>,
     /// Why, for the audit.
     why: Option<String>,
+    #[serde(flatten)]
+    #[schema(ignore)]
+    unknown: BTreeMap<String, Value>,
 }
 
 impl ActForm {
-    pub(super) fn act(&self, caller: &Caller) -> Act {
-        Act {
-            who: caller.who(self.who.as_deref().or(Some("api"))),
-            why: self.why.clone().unwrap_or_default(),
+    pub(super) fn act(&self, caller: &Caller) -> Result<Act, Problem> {
+        nothing_unknown(&self.unknown)?;
+        act(caller, self.who.as_deref(), self.why.as_deref())
+    }
+}
+
+/// A name or a reason is a sentence, not a document.
+const LONGEST: usize = 2_000;
+
+fn act(caller: &Caller, who: Option<&str>, why: Option<&str>) -> Result<Act, Problem> {
+    for (name, text) in [("who", who), ("why", why)] {
+        let text = text.unwrap_or_default();
+        if text.contains('\0') || text.len() > LONGEST {
+            let rule = format!("{name}: must have at most {LONGEST} bytes, and no NUL among them");
+            return Err(Problem::bad_request(rule));
         }
     }
+    Ok(Act {
+        who: caller.who(who.or(Some("api"))),
+        why: why.unwrap_or_default().to_owned(),
+    })
 }
 
 /// A message to insert. One of destination and topic must be there, and one of json, payload and payload_base64.
@@ -95,6 +114,7 @@ impl MessageForm {
             message = message.content_type(content_type);
         }
         for (name, value) in self.headers.iter().flatten() {
+            check_header_name(name).map_err(|rule| Problem::bad_request(format!("headers: {rule}")))?;
             message = message.header(name, value);
         }
         let text = |name: &str| request.get(name).and_then(|value| value.to_str().ok());
@@ -142,6 +162,7 @@ const KEY: &str = "idempotency-key";
 
 /// What to change in a dead letter. What is not given stays.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 pub(super) struct EditForm {
     /// The new payload, as JSON.
     #[schema(value_type = Option<Value>)]
@@ -164,6 +185,9 @@ pub(super) struct EditForm {
 
 impl EditForm {
     pub(super) fn edit(&self) -> Result<Edit, Problem> {
+        for name in self.headers.iter().flatten().map(|(name, _)| name) {
+            check_header_name(name).map_err(|rule| Problem::bad_request(format!("headers: {rule}")))?;
+        }
         let headers = self.headers.as_ref().map(|headers| {
             let headers = headers
                 .iter()
@@ -182,12 +206,8 @@ impl EditForm {
         })
     }
 
-    pub(super) fn act(&self, caller: &Caller) -> Act {
-        let form = ActForm {
-            who: self.who.clone(),
-            why: self.why.clone(),
-        };
-        form.act(caller)
+    pub(super) fn act(&self, caller: &Caller) -> Result<Act, Problem> {
+        act(caller, self.who.as_deref(), self.why.as_deref())
     }
 }
 

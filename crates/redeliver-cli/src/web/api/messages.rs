@@ -213,7 +213,7 @@ pub(super) async fn edit(
         });
     }
     dead::check_edit(&edit, &detail).map_err(|error| Problem::bad_request(error.to_string()))?;
-    let act = form.act(&caller);
+    let act = form.act(&caller)?;
     site.desk.edit(message, &edit, &act).await?;
     Ok(Json(json!({ "edited": detail.record.id.to_string() })).into_response())
 }

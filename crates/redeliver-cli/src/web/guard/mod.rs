@@ -87,7 +87,7 @@ impl Guard {
     fn look(&self, request: &Request) -> Result<Option<Caller>, Problem> {
         let headers = request.headers();
         let host = self.hosts.check(request)?;
-        let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+        let changes = changes(request.method());
         if changes {
             hosts::same_origin(headers, host)?;
         }
@@ -111,6 +111,10 @@ impl Guard {
     }
 }
 
+fn changes(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD)
+}
+
 /// Whether the answer at this path is a page for a person.
 pub(super) fn wants_page(path: &str) -> bool {
     !(path.starts_with("/api/") || path == "/metrics" || path == "/healthz" || path == "/readyz")
@@ -123,7 +127,12 @@ pub(super) async fn check(State(site): State<Arc<Site>>, mut request: Request, n
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller);
             }
-            next.run(request).await
+            let changes = changes(request.method());
+            let response = next.run(request).await;
+            if changes {
+                site.changed();
+            }
+            response
         }
         Err(problem) => {
             let path = request.uri().path();
