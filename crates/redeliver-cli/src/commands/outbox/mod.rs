@@ -3,6 +3,7 @@
 mod act_flags;
 mod audit;
 mod check;
+mod config;
 mod database;
 pub(crate) mod dead;
 pub(crate) mod destination;
@@ -39,6 +40,7 @@ pub(crate) enum OutboxCommand {
     Replay(replay::ReplayArgs),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
+    Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
 }
@@ -87,6 +89,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Check(args) => check::run(&args).await,
+        OutboxCommand::Config(args) => config::run(&args),
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {
             let outbox = args.database.open().await?;

@@ -5,4 +5,4 @@ mod door;
 mod guard;
 mod open;
 
-pub(crate) use open::{Answer, Desk};
+pub(crate) use open::Desk;
