@@ -30,7 +30,7 @@ const OPEN: [&str; 4] = ["/healthz", "/readyz", "/login", "/assets/"];
 pub(crate) struct Guard {
     hosts: Hosts,
     tokens: Vec<Token>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
 }
 
 impl Guard {
@@ -38,8 +38,17 @@ impl Guard {
         Self {
             hosts: Hosts::new(&settings.hosts),
             tokens: settings.tokens.clone(),
-            sessions: Sessions::default(),
+            sessions: Arc::default(),
         }
+    }
+
+    /// One by other settings. Who is known by a cookie stays known unless the tokens are others now.
+    pub(crate) fn renewed(&self, settings: &ServerSettings) -> Self {
+        let mut guard = Self::new(settings);
+        if guard.tokens == self.tokens {
+            guard.sessions = Arc::clone(&self.sessions);
+        }
+        guard
     }
 
     /// Whether nobody is asked who they are.
