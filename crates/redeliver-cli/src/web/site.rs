@@ -10,6 +10,7 @@ use redeliver_outbox::{
 use super::{
     guard::Guard,
     problem::Problem,
+    pulse::Pulse,
     sampled::{Counted, Sampled},
 };
 
@@ -19,6 +20,8 @@ pub(crate) struct Site {
     pub(crate) desk: Arc<dyn Desk>,
     pub(crate) guard: Guard,
     pub(crate) about: About,
+    /// How it went in the last half hour.
+    pub(crate) pulse: Pulse,
     status: Sampled<StatusReport>,
 }
 
@@ -34,6 +37,7 @@ pub(crate) struct About {
 impl Site {
     pub(crate) fn new(desk: Arc<dyn Desk>, guard: Guard, about: About) -> Self {
         Self {
+            pulse: Pulse::taken(Arc::clone(&desk)),
             desk,
             guard,
             about,
@@ -45,5 +49,10 @@ impl Site {
     pub(crate) async fn status(&self) -> Result<Option<Counted<StatusReport>>, Problem> {
         let desk = Arc::clone(&self.desk);
         self.status.get(move || async move { desk.status().await }).await
+    }
+
+    /// The figures as they were last counted, for what need not be fresh.
+    pub(crate) fn last_status(&self) -> Option<Counted<StatusReport>> {
+        self.status.latest()
     }
 }
