@@ -4,13 +4,15 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 
+mod look;
 mod replay;
 
+pub use look::{Issue, IssueDetail, Look};
 pub use replay::{Branch, Replay, Replayed};
 
 pub use crate::enqueue::Enqueued;
 use crate::{
-    DeadReason, Held, Hold, MessageId, NewMessage, Payload, Timestamp,
+    DeadReason, Fingerprint, Held, Hold, MessageId, NewMessage, Payload, Timestamp, limits,
     live::{self, Live},
     state::Status,
     store::{LaneId, Result},
@@ -51,6 +53,8 @@ pub struct Filter {
     pub key: Option<String>,
     /// Only dead letters with this reason.
     pub reason: Option<DeadReason>,
+    /// Only dead letters of this issue.
+    pub issue: Option<Fingerprint>,
     /// Only where the last error contains this text, whatever the case of its ASCII letters.
     pub error: Option<String>,
     /// Only inserted at this time or later.
@@ -107,6 +111,8 @@ pub struct Record {
     pub locked_at: Option<Timestamp>,
     /// Why it was quarantined.
     pub dead_letter_reason: Option<DeadReason>,
+    /// The issue that it is of, if it was.
+    pub issue: Option<Fingerprint>,
     /// When it was quarantined.
     pub dead_lettered_at: Option<Timestamp>,
     /// When it arrived.
@@ -361,7 +367,7 @@ pub trait Schema: Send + Sync + fmt::Debug {
 }
 
 /// The operator's desk.
-pub trait Desk: Schema {
+pub trait Desk: Schema + Look {
     /// Inserts messages, all or none, in a transaction of its own.
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>>;
 
@@ -452,4 +458,13 @@ pub struct DeadLetter {
     pub error: String,
     /// How often it was attempted.
     pub attempts: u32,
+}
+
+impl DeadLetter {
+    /// The issue that it is of.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        let error = limits::error_text(&self.error);
+        Fingerprint::of(&self.message.destination, self.reason.as_str(), &error)
+    }
 }

@@ -79,6 +79,35 @@ fn a_person_rescues_a_broken_payload() {
 }
 
 #[test]
+fn what_failed_alike_is_one_issue() {
+    let folder = quarantined(3);
+    let issues = folder.run(&["dead", "issues", "--json"]).done().json();
+    assert_eq!(issues.len(), 1);
+    let (issue, count) = (&issues[0]["issue"], &issues[0]["count"]);
+    assert_eq!(
+        (count, &issues[0]["reason"]),
+        (&3.into(), &"unknown_destination".into())
+    );
+    let issue = issue.as_str().unwrap();
+    let listed = folder
+        .run(&["dead", "list", "--issue", issue, "--json"])
+        .done()
+        .json();
+    assert!(listed.iter().all(|letter| letter["issue"] == issue), "{listed:?}");
+    assert_eq!(listed.len(), 3);
+    let told = folder.run(&["dead", "issues"]).done().out;
+    assert!(told.contains(issue) && told.contains("nowhere"), "{told}");
+    folder
+        .run(&["dead", "discard", "--issue", issue, "--reason", "a test", "--yes"])
+        .done();
+    let told = folder.run(&["dead", "issues"]).done().out;
+    assert_eq!(told, "there is no dead letter\n");
+    let refused = folder.run(&["dead", "redrive", "--issue", "nonsense"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("names no issue"), "{}", refused.err);
+}
+
+#[test]
 fn many_are_redriven_only_if_it_is_meant() {
     let folder = quarantined(5);
     let asked = folder.run(&["dead", "redrive", "--to", "nowhere"]);

@@ -18,6 +18,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "listen",
         "audit",
         "dead list",
+        "dead issues",
         "dead show",
         "dead edit",
         "dead redrive",

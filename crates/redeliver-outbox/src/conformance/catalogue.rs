@@ -3,8 +3,8 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold, lane, lease,
-    migrate, model, order, page, payload, query, read, redrive, replay, retain, settle, status, write,
+    Factory, Failure, away, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold, issue, lane,
+    lease, migrate, model, order, page, payload, query, read, redrive, replay, retain, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -291,6 +291,15 @@ macro_rules! __conformance_catalogue {
                 s203_what_the_history_has_not_kept_is_told
                 s204_the_time_of_the_insert_narrows_a_replay
                 s205_old_events_are_forgotten_with_what_they_became
+            }
+            issue {
+                s220_what_failed_alike_is_one_issue
+                s221_an_issue_narrows_what_is_done
+                s222_an_issue_tells_its_hours
+                s223_what_has_no_fingerprint_is_grouped_in_time
+                s224_an_edit_and_an_import_have_their_issue
+                s225_an_issue_tells_the_lanes_that_stand_still
+                s226_the_step_groups_what_is_in_the_tables
             }
             model {
                 s160_random_histories_agree_with_the_model

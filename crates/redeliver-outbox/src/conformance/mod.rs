@@ -28,6 +28,7 @@ mod fault;
 mod guard;
 mod history;
 mod hold;
+mod issue;
 mod lane;
 mod lease;
 mod migrate;

@@ -43,6 +43,13 @@ impl Subject {
         Ok(Self { harness, store, desk })
     }
 
+    /// The version of the tables before this step.
+    pub(super) fn before(&self, step: &str) -> u32 {
+        let steps = self.desk.migrations(self.desk.usual_layout());
+        let taken = steps.iter().take_while(|taken| taken.name != step);
+        taken.last().map_or(0, |last| last.version)
+    }
+
     pub(super) async fn now(&self) -> Outcome<Timestamp> {
         Ok(self.desk.status().await?.now)
     }

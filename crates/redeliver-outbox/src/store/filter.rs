@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use crate::{
     Timestamp,
     desk::{Filter, MessageRef, Page},
+    state::Status,
 };
 
 /// What a database writes in its own way.
@@ -20,6 +21,29 @@ pub(crate) struct Dialect {
 #[cfg(any(feature = "sqlite", feature = "postgres", test))]
 pub(crate) fn equal(left: &str, right: &str) -> String {
     format!("{left} = {right}")
+}
+
+/// The parts of the view, as its column `place` calls them.
+pub(crate) const PLACES: [&str; 4] = ["live", "dead", "sent", "event"];
+
+/// The parts that can hold what the filter asks for.
+pub(crate) fn places(filter: &Filter) -> Vec<&'static str> {
+    let only_dead = filter.reason.is_some() || filter.issue.is_some();
+    let asked = |place: &str| {
+        let asked =
+            filter.statuses.is_empty() || filter.statuses.iter().any(|status| place_of(*status) == place);
+        asked && (place == "dead" || !only_dead)
+    };
+    PLACES.into_iter().filter(|place| asked(place)).collect()
+}
+
+const fn place_of(status: Status) -> &'static str {
+    match status {
+        Status::Pending | Status::Processing | Status::Failed | Status::Parked => "live",
+        Status::DeadLettered | Status::Discarded => "dead",
+        Status::Sent => "sent",
+        Status::FannedOut => "event",
+    }
 }
 
 /// A value for a placeholder.
@@ -47,6 +71,7 @@ impl Conditions {
             values: Vec::new(),
         };
         conditions.messages(&filter.messages);
+        conditions.places(filter);
         conditions.any(
             "status",
             filter
@@ -68,6 +93,13 @@ impl Conditions {
         }
         if let Some(reason) = filter.reason {
             conditions.compare("dead_letter_reason", "=", Value::Text(reason.to_string()));
+        }
+        if let Some(issue) = filter.issue {
+            conditions.compare("fingerprint", "=", Value::Text(issue.column()));
+            // In the words of the index of issues, which is about these alone.
+            if filter.statuses == [Status::DeadLettered] {
+                conditions.sql.push_str(" AND discarded_at IS NULL");
+            }
         }
         if let Some(error) = &filter.error {
             let place = conditions.place(Value::Text(error.to_ascii_lowercase()));
@@ -103,6 +135,20 @@ impl Conditions {
         let place = self.place(Value::Integer(limit));
         let _ = write!(self.sql, " ORDER BY number {order} LIMIT {place}");
         self
+    }
+
+    /// The tables that can hold what the filter asks for, as literals: then a database does not even look into the others.
+    fn places(&mut self, filter: &Filter) {
+        let places = places(filter);
+        if places.len() < PLACES.len() {
+            let places: Vec<String> = places.iter().map(|place| format!("'{place}'")).collect();
+            let places = if places.is_empty() {
+                "''".to_owned()
+            } else {
+                places.join(", ")
+            };
+            let _ = write!(self.sql, " AND place IN ({places})");
+        }
     }
 
     fn messages(&mut self, messages: &[MessageRef]) {
@@ -150,7 +196,6 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Status;
 
     const NUMBERED: Dialect = Dialect {
         placeholder: |n| format!("${n}"),
@@ -172,7 +217,7 @@ mod tests {
             newest_first: true,
         };
         let conditions = Conditions::of(&filter, NUMBERED).page(page);
-        let expected = "1 = 1 AND (1 = 0 OR number = $1) AND status IN ($2, $3) AND strpos(LOWER(COALESCE(last_error, '')), $4) > 0 \
+        let expected = "1 = 1 AND (1 = 0 OR number = $1) AND place IN ('live', 'dead') AND status IN ($2, $3) AND strpos(LOWER(COALESCE(last_error, '')), $4) > 0 \
                         AND number < $5 ORDER BY number DESC LIMIT $6";
         assert_eq!(conditions.sql, expected);
         assert_eq!(conditions.values.len(), 6);

@@ -274,6 +274,7 @@ pub(super) mod tests {
             redrives: 0,
             created_at: Timestamp::from_millis(40_000),
             put_away: false,
+            issue: None,
             next_attempt_at: if live { at(112_500) } else { None },
             last_attempt_at: if attempted { at(99_000) } else { None },
             last_error: attempted.then(|| "503 Service Unavailable".to_owned()),

@@ -12,6 +12,7 @@ use crate::{
 pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;
+pub(super) mod issues;
 pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;

@@ -40,6 +40,7 @@ pub(super) async fn import(store: &MySqlStore, letters: &[DeadLetter], act: &Act
             letter.attempts,
             error_text(&letter.error),
             letter.reason.as_str(),
+            letter.fingerprint().column(),
             id.number(),
         );
         work.run(include_str!("../sql/import.sql"), values).await?;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{MySqlStore, Work, row};
+use super::{MySqlStore, Work, issues, row};
 use crate::{
     desk::{Removed, Retention},
     limits,
@@ -58,6 +58,7 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             add(&mut removed, rows);
         }
     }
+    removed.more |= issues::group(store).await?;
     Ok(removed)
 }
 

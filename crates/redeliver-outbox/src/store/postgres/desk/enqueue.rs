@@ -42,13 +42,18 @@ pub(super) async fn import(inner: &Inner, letters: &[DeadLetter], act: &Act) -> 
         .collect();
     let reasons: Vec<&str> = letters.iter().map(|letter| letter.reason.as_str()).collect();
     let errors: Vec<String> = letters.iter().map(|letter| error_text(&letter.error)).collect();
-    let parameters: [Parameter<'_>; 6] = [
+    let fingerprints: Vec<String> = letters
+        .iter()
+        .map(|letter| letter.fingerprint().column())
+        .collect();
+    let parameters: [Parameter<'_>; 7] = [
         (&numbers, Type::INT8_ARRAY),
         (&attempts, Type::INT4_ARRAY),
         (&errors, Type::TEXT_ARRAY),
         (&reasons, Type::TEXT_ARRAY),
         (&act.who, Type::TEXT),
         (&act.why, Type::TEXT),
+        (&fingerprints, Type::TEXT_ARRAY),
     ];
     session
         .execute(include_str!("../sql/import.sql"), &parameters)

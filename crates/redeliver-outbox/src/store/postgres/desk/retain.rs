@@ -2,7 +2,7 @@
 
 use tokio_postgres::types::Type;
 
-use super::{Inner, Parameter, Result, value};
+use super::{Inner, Parameter, Result, issues, value};
 use crate::{
     desk::{Removed, Retention},
     limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
@@ -41,5 +41,6 @@ pub(super) async fn retain(inner: &Inner, retention: &Retention) -> Result<Remov
         removed.rows += rows;
         removed.more |= rows >= limit.unsigned_abs();
     }
+    removed.more |= issues::group(&session).await?;
     Ok(removed)
 }

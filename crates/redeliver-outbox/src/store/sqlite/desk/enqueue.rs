@@ -84,6 +84,7 @@ pub(super) fn import(session: &Session<'_>, letters: &[DeadLetter], act: &Act) -
             error_text(&letter.error),
             letter.reason.as_str(),
             session.now.as_millis(),
+            letter.fingerprint().column(),
         );
         session.execute(include_str!("../sql/import.sql"), values)?;
         session.execute(include_str!("../sql/remove.sql"), [id.number()])?;

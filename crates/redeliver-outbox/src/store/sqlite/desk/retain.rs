@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Done, Session, row};
+use super::{Done, Session, issues, row};
 use crate::{
     desk::{Removed, Retention},
     limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
@@ -54,6 +54,7 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
             note(&mut removed, rows, rows);
         }
     }
+    removed.more |= issues::group(session)?;
     Ok(removed)
 }
 
