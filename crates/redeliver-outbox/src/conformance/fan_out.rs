@@ -12,6 +12,9 @@ use crate::{
     store::{AfterDeath, History, Settlement, Verdict},
 };
 
+/// The version of the tables before there were topics.
+const BEFORE_TOPICS: u32 = 3;
+
 pub(super) fn to(destinations: &[&str]) -> Verdict {
     Verdict::FannedOut {
         destinations: destinations.iter().map(|&name| name.to_owned()).collect(),
@@ -361,15 +364,18 @@ pub(super) async fn s199_the_step_keeps_what_is_in_the_tables(factory: &dyn Fact
         let next = subject.enqueue_some(1).await?[0];
         check!(next.number() > 90, "the next number is {}", next.number());
     }
-    let newest = subject.desk.version().await?;
     subject.execute("DELETE FROM redeliver_outbox").await?;
     let messages = (0..100).map(|index| event("k", index)).collect::<Vec<_>>();
     let before = subject.enqueue(&messages).await?;
     subject.settle_one(&worker, before[0], to(&["a", "b"])).await?;
     subject.settle_one(&worker, before[1], bury()).await?;
-    subject.desk.migrate(layout, Some(newest - 1)).await?;
-    same!(count(&subject, "outbox").await?, 100, "live rows, one step back");
-    same!(count(&subject, "dead").await?, 1, "dead letters, one step back");
+    subject.desk.migrate(layout, Some(BEFORE_TOPICS)).await?;
+    same!(
+        count(&subject, "outbox").await?,
+        100,
+        "live rows, before the step"
+    );
+    same!(count(&subject, "dead").await?, 1, "dead letters, before the step");
     subject.desk.migrate(layout, None).await?;
     same!(
         subject.desk.count(&Filter::default()).await?,

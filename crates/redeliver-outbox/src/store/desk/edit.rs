@@ -158,12 +158,14 @@ mod tests {
         let mended = mend(&edit, letter(first.clone(), None));
         assert_eq!((mended.original.as_ref(), mended.moves), (Some(&first), true));
         let record = AuditRecord {
+            number: 1,
             at: Timestamp::default(),
             who: "x".to_owned(),
             action: "edit".to_owned(),
             message: Some(MessageId::new(1, 1)),
             why: "y".to_owned(),
             detail: mended.detail,
+            hash: None,
         };
         assert_eq!(original(std::slice::from_ref(&record)), Some(first.clone()));
         let again = mend(&edit, letter("two".into(), Some(first.clone())));
