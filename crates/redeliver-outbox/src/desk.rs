@@ -4,9 +4,11 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 
+mod audit;
 mod look;
 mod replay;
 
+pub use audit::{AuditBreak, AuditMark, AuditStep};
 pub use look::{Issue, IssueDetail, Look};
 pub use replay::{Branch, Replay, Replayed};
 
@@ -185,6 +187,8 @@ pub struct Act {
 /// An operator's act, as the audit table keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
+    /// Its number, in the order of the acts.
+    pub number: i64,
     /// When.
     pub at: Timestamp,
     /// Who.
@@ -197,6 +201,8 @@ pub struct AuditRecord {
     pub why: String,
     /// More, as JSON; empty if there is none.
     pub detail: String,
+    /// What seals it and everything before it; none if it is older than the chain.
+    pub hash: Option<String>,
 }
 
 /// What to change in a dead letter. What is none stays.
@@ -445,6 +451,9 @@ pub trait Desk: Schema + Look {
 
     /// Looks at the database's health.
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>>;
+
+    /// One step of a look through the chain of the audit trail: at most so many entries behind this one, or from the beginning.
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>>;
 }
 
 /// A dead letter as it is exported and imported.

@@ -60,6 +60,8 @@ pub const DEDUPLICATION_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600)
 pub const HISTORY_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How many events of the history one step of a replay looks at.
 pub const REPLAY_BATCH: usize = 500;
+/// How many entries one step of a look through the audit trail reads.
+pub const AUDIT_BATCH: usize = 1000;
 /// How many rows one step of retention removes.
 pub const RETENTION_BATCH: usize = 1000;
 

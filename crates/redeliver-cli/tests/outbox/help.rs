@@ -17,6 +17,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "doctor",
         "listen",
         "audit",
+        "audit verify",
         "dead list",
         "dead issues",
         "dead show",

@@ -3,8 +3,9 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold, issue, lane,
-    lease, migrate, model, order, page, payload, query, read, redrive, replay, retain, settle, status, write,
+    Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
+    issue, lane, lease, migrate, model, order, page, payload, query, read, redrive, replay, retain, settle,
+    status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -291,6 +292,18 @@ macro_rules! __conformance_catalogue {
                 s203_what_the_history_has_not_kept_is_told
                 s204_the_time_of_the_insert_narrows_a_replay
                 s205_old_events_are_forgotten_with_what_they_became
+            }
+            chain {
+                s210_an_untouched_trail_holds
+                s211_a_changed_entry_is_found
+                s212_a_removed_entry_is_found
+                s213_entries_in_another_order_are_found
+                s214_an_entry_written_by_hand_is_found
+                s215_what_retention_leaves_is_a_chain
+                s216_what_is_older_than_the_chain_is_counted
+                s217_operators_at_the_same_time_make_one_chain
+                s218_without_its_head_nothing_is_proved_and_nothing_done
+                s219_an_act_on_many_is_one_piece_of_the_chain
             }
             issue {
                 s220_what_failed_alike_is_one_issue

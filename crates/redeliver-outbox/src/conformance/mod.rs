@@ -20,6 +20,7 @@ use crate::{
 
 mod away;
 mod catalogue;
+mod chain;
 mod claim;
 mod edit;
 mod failure;

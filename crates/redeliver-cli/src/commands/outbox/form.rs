@@ -190,23 +190,27 @@ impl<'a> AttemptForm<'a> {
 /// An operator's act.
 #[derive(Debug, Serialize)]
 pub(crate) struct AuditForm<'a> {
+    number: i64,
     at: String,
     who: &'a str,
     action: &'a str,
     message: Option<String>,
     why: &'a str,
     detail: Option<Value>,
+    hash: Option<&'a str>,
 }
 
 impl<'a> AuditForm<'a> {
     pub(crate) fn of(act: &'a AuditRecord) -> Self {
         Self {
+            number: act.number,
             at: act.at.to_string(),
             who: &act.who,
             action: &act.action,
             message: act.message.map(|id| id.to_string()),
             why: &act.why,
             detail: (!act.detail.is_empty()).then(|| headers(&act.detail)),
+            hash: act.hash.as_deref(),
         }
     }
 }

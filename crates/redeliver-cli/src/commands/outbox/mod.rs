@@ -89,7 +89,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         OutboxCommand::Check(args) => check::run(&args).await,
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {
-            let outbox = args.database.open().await?;
+            let outbox = args.database().open().await?;
             audit::run(&args, &outbox)
                 .await
                 .map_err(|error| outbox.named(error))

@@ -165,12 +165,14 @@ mod tests {
         let there = Fingerprint::of("archive", "permanent", "422");
         assert_eq!(mended.fingerprint, Some(there.column()));
         let record = AuditRecord {
+            number: 1,
             at: Timestamp::default(),
             who: "x".to_owned(),
             action: "edit".to_owned(),
             message: Some(MessageId::new(1, 1)),
             why: "y".to_owned(),
             detail: mended.detail,
+            hash: None,
         };
         assert_eq!(original(std::slice::from_ref(&record)), Some(first.clone()));
         let again = mend(&edit, letter("two".into(), Some(first.clone())));

@@ -9,6 +9,7 @@ use crate::{
     state::Status,
 };
 
+pub(super) mod chain;
 pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;

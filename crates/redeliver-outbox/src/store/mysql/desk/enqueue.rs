@@ -7,7 +7,7 @@ use crate::{
     limits::error_text,
     store::{
         Result,
-        desk::{check, unkeyed},
+        desk::{chain::Said, check, unkeyed},
     },
 };
 
@@ -46,8 +46,8 @@ pub(super) async fn import(store: &MySqlStore, letters: &[DeadLetter], act: &Act
         work.run(include_str!("../sql/import.sql"), values).await?;
         let moved = (row::list(&[id.number()]),);
         work.run(include_str!("../sql/remove.sql"), moved).await?;
-        audit::append(&mut work, act, "import", Some(id), "").await?;
     }
+    audit::append_all(&mut work, act, &Said::of_each("import", &imported, "")).await?;
     work.commit().await?;
     Ok(imported)
 }

@@ -6,8 +6,8 @@ use super::{MySqlStore, Work, row};
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
+        MessageRef, Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, Result, desk::hold::by_hand},
 };
@@ -135,5 +135,9 @@ impl Desk for MySqlStore {
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
         Box::pin(examine::examine(self))
+    }
+
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
+        Box::pin(audit::verify(self, after, limit))
     }
 }

@@ -5,7 +5,10 @@ use crate::{
     MessageId,
     desk::{Act, Filter},
     limits::MYSQL_NAMED_ROWS,
-    store::{Result, desk},
+    store::{
+        Result,
+        desk::{self, chain::Said},
+    },
 };
 
 pub(super) async fn redrive(
@@ -60,11 +63,10 @@ async fn change(
         for statement in statements {
             work.run(statement, (row::list(&free),)).await?;
         }
-        for &id in some.iter().filter(|id| free.binary_search(&id.number()).is_ok()) {
-            audit::append(&mut work, act, action, Some(id), "").await?;
-            changed.push(id);
-        }
+        let free = |id: &&MessageId| free.binary_search(&id.number()).is_ok();
+        changed.extend(some.iter().filter(free));
     }
+    audit::append_all(&mut work, act, &Said::of_each(action, &changed, "")).await?;
     work.commit().await?;
     Ok(changed)
 }

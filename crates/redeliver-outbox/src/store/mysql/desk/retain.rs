@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{MySqlStore, Work, issues, row};
+use super::{MySqlStore, Work, audit, issues, row};
 use crate::{
     desk::{Removed, Retention},
     limits,
@@ -35,7 +35,6 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
     }
     let plain = [
         (retention.inbox, include_str!("../sql/retain_inbox.sql")),
-        (retention.audit, include_str!("../sql/retain_audit.sql")),
         (
             Some(limits::DEDUPLICATION_RETENTION),
             include_str!("../sql/retain_deduplication.sql"),
@@ -57,6 +56,9 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             work.commit().await?;
             add(&mut removed, rows);
         }
+    }
+    if let Some(age) = retention.audit {
+        add(&mut removed, audit::retain(store, age).await?);
     }
     removed.more |= issues::group(store).await?;
     Ok(removed)

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
+        MessageRef, Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, desk::hold::by_hand},
 };
@@ -151,5 +151,9 @@ impl Desk for PostgresStore {
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
         Box::pin(self.0.limited(examine::examine(&self.0)))
+    }
+
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
+        Box::pin(self.0.limited(audit::verify(&self.0, after, limit)))
     }
 }

@@ -2,11 +2,14 @@
 
 use tokio_postgres::types::Type;
 
-use super::{Begin, Inner, Parameter, Result, look, row};
+use super::{Begin, Inner, Parameter, Result, audit, look, row};
 use crate::{
     MessageId,
     desk::{Act, Filter},
-    store::desk,
+    store::{
+        columns::Known as _,
+        desk::{self, chain::Said},
+    },
 };
 
 /// What to do with a dead letter.
@@ -41,24 +44,19 @@ pub(super) async fn rescue(
         .iter()
         .map(|row| row::get(row, 0))
         .collect::<Result<Vec<i64>>>()?;
-    let parameters: [Parameter<'_>; 3] = [
-        (&numbers, Type::INT8_ARRAY),
-        (&act.who, Type::TEXT),
-        (&act.why, Type::TEXT),
-    ];
-    let statement = match way {
-        Way::Redrive => include_str!("../sql/redrive.sql"),
-        Way::Discard => include_str!("../sql/discard.sql"),
+    let parameters: [Parameter<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
+    let (statement, action) = match way {
+        Way::Redrive => (include_str!("../sql/redrive.sql"), "redrive"),
+        Way::Discard => (include_str!("../sql/discard.sql"), "discard"),
     };
-    let rows = session.query(statement, &parameters).await?;
+    let changed = session.read(statement, &parameters, |row| row.id()).await?;
     if way == Way::Discard {
         session
-            .execute(include_str!("../sql/free_lane.sql"), &parameters[..1])
+            .execute(include_str!("../sql/free_lane.sql"), &parameters)
             .await?;
     }
+    audit::append_all(&session, act, &Said::of_each(action, &changed, "")).await?;
     session.commit().await?;
     session.closed();
-    rows.iter()
-        .map(|row| Ok(MessageId::new(row::get(row, 0)?, row::get(row, 1)?)))
-        .collect()
+    Ok(changed)
 }

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
+        MessageRef, Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, Result, desk::hold::by_hand},
 };
@@ -152,5 +152,9 @@ impl Desk for SqliteStore {
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
         self.run(Purpose::Read, examine::examine)
+    }
+
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
+        self.run(Purpose::Read, move |session| audit::verify(session, after, limit))
     }
 }

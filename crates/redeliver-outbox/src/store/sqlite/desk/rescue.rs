@@ -5,7 +5,7 @@ use crate::{
     MessageId,
     desk::{Act, Filter},
     plants::{Plant, planted},
-    store::desk,
+    store::desk::{self, chain::Said},
 };
 
 pub(super) fn redrive(
@@ -25,9 +25,9 @@ pub(super) fn redrive(
         if !planted(Plant::RedriveLeavesDeadLetter) {
             session.execute(include_str!("../sql/remove_dead.sql"), [id.number()])?;
         }
-        if !planted(Plant::RedriveNotAudited) {
-            audit::append(session, act, "redrive", Some(*id), "")?;
-        }
+    }
+    if !planted(Plant::RedriveNotAudited) {
+        audit::append_all(session, act, &Said::of_each("redrive", &letters, ""))?;
     }
     Ok(letters)
 }
@@ -45,9 +45,9 @@ pub(super) fn discard(
         if !planted(Plant::DiscardLeavesLaneParked) {
             session.execute(include_str!("../sql/free_lane.sql"), values)?;
         }
-        if !planted(Plant::DiscardNotAudited) {
-            audit::append(session, act, "discard", Some(*id), "")?;
-        }
+    }
+    if !planted(Plant::DiscardNotAudited) {
+        audit::append_all(session, act, &Said::of_each("discard", &letters, ""))?;
     }
     Ok(letters)
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Done, Session, issues, row};
+use super::{Done, Session, audit, issues, row};
 use crate::{
     desk::{Removed, Retention},
     limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
@@ -33,7 +33,6 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
     }
     let rows = [
         (retention.inbox, include_str!("../sql/retain_inbox.sql")),
-        (retention.audit, include_str!("../sql/retain_audit.sql")),
         (
             Some(DEDUPLICATION_RETENTION),
             include_str!("../sql/retain_deduplication.sql"),
@@ -53,6 +52,10 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
             let rows = session.execute(statement, values)?;
             note(&mut removed, rows, rows);
         }
+    }
+    if let Some(age) = retention.audit {
+        let rows = audit::retain(session, age)?;
+        note(&mut removed, rows, rows);
     }
     removed.more |= issues::group(session)?;
     Ok(removed)
