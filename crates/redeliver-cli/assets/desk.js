@@ -6,7 +6,7 @@
   // Pieces of a page are asked for again every two seconds, while somebody looks and is not in the middle of something there.
   const busy = (region) => {
     if (region.contains(document.activeElement) && document.activeElement.matches(":focus-visible, input, select, textarea")) return true;
-    if (region.querySelector("input:checked, details[open]") || region.matches(":active")) return true;
+    if (region.querySelector("input:checked, details[open]") || region.matches(":active, [data-hold]:hover")) return true;
     const selection = document.getSelection();
     return selection && !selection.isCollapsed && region.contains(selection.anchorNode);
   };
@@ -56,7 +56,7 @@
   const short = (value) => value == null ? "–" : value >= 1000 ? (value / 1000).toFixed(value < 9950 ? 1 : 0) + "k" : String(Math.round(value * 100) / 100);
   const clock = (time) => {
     const at = new Date(time * 1000);
-    return at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: at.getSeconds() ? "2-digit" : undefined });
+    return at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: at.getSeconds() ? "2-digit" : undefined, hour12: false });
   };
   const made = (element, chart) => {
     element.textContent = "";
@@ -70,7 +70,7 @@
     return new uPlot({
       ...size, legend: { live: true }, cursor: { y: false, drag: { x: false, y: false } },
       scales: { x: { range: (_, first, last) => [Math.min(first, last - 120), last] }, y: { range: (_, low, high) => [0, Math.max(high * 1.15, chart.unit === "ms" ? 10 : 1)] } },
-      axes: [{ ...axis, size: 26, space: 70, values: (_, times) => times.map(clock) }, { ...axis, size: 44, values: (_, values) => values.map(short) }],
+      axes: [{ ...axis, size: 26, space: 80, values: (_, times) => times.map(clock) }, { ...axis, size: 44, values: (_, values) => values.map(short) }],
       series: [{ value: (_, time) => time == null ? "–" : new Date(time * 1000).toLocaleTimeString() }, ...chart.lines.map(line)],
     }, data(chart), element);
   };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, StatusReport},
+    desk::{Desk, IssueDetail, StatusReport},
     destination::Routes,
 };
 
@@ -23,7 +23,11 @@ pub(crate) struct Site {
     /// How it went in the last half hour.
     pub(crate) pulse: Pulse,
     status: Sampled<StatusReport>,
+    issues: Sampled<Vec<IssueDetail>>,
 }
+
+/// How many issues are shown: who has more has one cause for many of them.
+pub(crate) const ISSUES_SHOWN: usize = 50;
 
 /// What the outbox is, for people.
 #[derive(Clone, Debug)]
@@ -42,6 +46,7 @@ impl Site {
             guard,
             about,
             status: Sampled::default(),
+            issues: Sampled::default(),
         }
     }
 
@@ -55,4 +60,19 @@ impl Site {
     pub(crate) fn last_status(&self) -> Option<Counted<StatusReport>> {
         self.status.latest()
     }
+
+    /// The issues with the most letters, and the last day of each.
+    pub(crate) async fn issues(&self) -> Result<Option<Counted<Vec<IssueDetail>>>, Problem> {
+        let desk = Arc::clone(&self.desk);
+        self.issues.get(move || async move { issues(&*desk).await }).await
+    }
+}
+
+async fn issues(desk: &dyn Desk) -> redeliver_outbox::store::Result<Vec<IssueDetail>> {
+    let mut details = Vec::new();
+    for issue in desk.issues(ISSUES_SHOWN).await? {
+        // One that was put back meanwhile is not there any more.
+        details.extend(desk.issue(issue.fingerprint).await?);
+    }
+    Ok(details)
 }

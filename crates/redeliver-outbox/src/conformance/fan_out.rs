@@ -12,9 +12,6 @@ use crate::{
     store::{AfterDeath, History, Settlement, Verdict},
 };
 
-/// The version of the tables before there were topics.
-const BEFORE_TOPICS: u32 = 3;
-
 pub(super) fn to(destinations: &[&str]) -> Verdict {
     Verdict::FannedOut {
         destinations: destinations.iter().map(|&name| name.to_owned()).collect(),

@@ -1,15 +1,16 @@
 //! What people and workers did, the newest first.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
-use axum::extract::State;
-use redeliver_outbox::{Timestamp, desk::AuditRecord};
+use axum::{extract::State, http::StatusCode};
+use redeliver::clock;
+use redeliver_outbox::{Timestamp, desk::AuditRecord, limits::AUDIT_BATCH};
 
 use super::{
-    frame::{AUDIT, Answered, Frame, Visitor, page as answer},
+    frame::{AUDIT, Answered, Frame, Visitor, page as answer, shown},
     message,
-    words::When,
+    words::{When, counted},
 };
 use crate::{readable, web::site::Site};
 
@@ -26,6 +27,9 @@ pub(super) struct Deed {
     pub(super) message: Option<(i64, String)>,
     pub(super) why: String,
     pub(super) detail: String,
+    pub(super) number: i64,
+    /// The beginning of what seals it, and all of it.
+    pub(super) seal: Option<(String, String)>,
 }
 
 impl Deed {
@@ -37,6 +41,11 @@ impl Deed {
             message: act.message.map(|id| (id.number(), message::address(id))),
             why: readable::line(&act.why, 400),
             detail: readable::line(&act.detail, 400),
+            number: act.number,
+            seal: act
+                .hash
+                .as_ref()
+                .map(|hash| (hash.chars().take(8).collect(), hash.clone())),
         }
     }
 }
@@ -56,4 +65,47 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
         deeds: acts.iter().map(|act| Deed::of(act, now)).collect(),
     };
     Ok(answer(&visitor, &audit, &audit.as_live()))
+}
+
+/// How long a look through the chain may take before it is left to the command.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Template)]
+#[template(path = "verified.html")]
+struct Verified {
+    frame: Frame,
+    entries: String,
+    older: u64,
+    head: String,
+    broken: Option<String>,
+    /// Whether all of it was looked at.
+    whole: bool,
+}
+
+/// Looks whether the chain holds, for as long as somebody would wait.
+pub(super) async fn verify(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
+    let begun = clock::now();
+    let mut verified = Verified {
+        frame: Frame::new("The chain of the audit trail", AUDIT, &site, &visitor),
+        entries: String::new(),
+        older: 0,
+        head: String::new(),
+        broken: None,
+        whole: false,
+    };
+    let (mut entries, mut after) = (0, None);
+    loop {
+        let step = site.desk.verify_audit(after, AUDIT_BATCH).await?;
+        entries += step.fit.len() as u64;
+        verified.older += step.older;
+        verified.head = step.head.map_or(String::new(), |head| head.hash);
+        verified.broken = step.broken.map(|broken| broken.to_string());
+        after = step.next;
+        verified.whole = after.is_none();
+        if verified.whole || clock::now().since(begun) > PATIENCE {
+            break;
+        }
+    }
+    verified.entries = counted(entries, "entry", "entries");
+    Ok(shown(StatusCode::OK, &verified))
 }

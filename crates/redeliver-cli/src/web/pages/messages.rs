@@ -107,6 +107,8 @@ struct Messages {
     newest: Option<String>,
     /// Whether what is shown can be redriven and the like.
     workable: bool,
+    /// Whether what all of them have in common is left out.
+    slim: bool,
 }
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query: Fields) -> Answered {
@@ -142,6 +144,7 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query:
         older: last.map(|last| narrowing.further("/messages", last)),
         newest: after.map(|_| narrowing.address("/messages")),
         workable: narrowing.only_dead(),
+        slim: false,
         narrowing,
         rows,
     };

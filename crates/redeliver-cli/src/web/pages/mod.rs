@@ -10,6 +10,8 @@ mod difference;
 mod done;
 mod fields;
 mod frame;
+mod issue;
+mod issues;
 mod letter;
 mod letters;
 mod login;
@@ -17,6 +19,8 @@ mod message;
 mod messages;
 mod narrowing;
 mod overview;
+mod patch;
+mod patching;
 mod payload;
 mod picture;
 mod preferences;
@@ -55,8 +59,12 @@ pub(super) fn router() -> Router<Arc<Site>> {
             "/letters/discard",
             get(letters::ask_discard).post(letters::discard),
         )
+        .route("/issues", get(issues::page))
+        .route("/issues/{fingerprint}", get(issue::page))
+        .route("/letters/patch", get(patching::ask).post(patching::save))
         .route("/workers", get(workers::page))
         .route("/audit", get(audit::page))
+        .route("/audit/verify", get(audit::verify))
         .route("/charts/flow", get(charts::flow))
         .route("/charts/destinations/{name}", get(charts::destination))
         .route("/charts/destinations/{name}/latency", get(charts::latency))

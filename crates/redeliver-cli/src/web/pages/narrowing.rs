@@ -10,7 +10,8 @@ use super::{address, fields::Fields};
 use crate::{commands::outbox::when, readable};
 
 /// The fields of an address that narrow, as they were given.
-const PLAIN: [&str; 8] = [
+const PLAIN: [&str; 9] = [
+    "issue",
     "to",
     "topic",
     "key",
@@ -76,6 +77,13 @@ impl Narrowing {
                 filter.error = text();
                 Ok(())
             }
+            "issue" => match value.parse() {
+                Ok(issue) => {
+                    filter.issue = Some(issue);
+                    Ok(())
+                }
+                Err(_) => Err("names no issue".to_owned()),
+            },
             "since" => when::parse(value).map(|time| filter.created_from = Some(time)),
             "until" => when::parse(value).map(|time| filter.created_before = Some(time)),
             "attempts_from" => match value.parse() {
@@ -119,7 +127,9 @@ impl Narrowing {
 
     /// Whether these are dead letters and nothing else, so that they can be worked on.
     pub(super) fn only_dead(&self) -> bool {
-        self.filter.statuses == [Status::DeadLettered] || self.filter.reason.is_some()
+        self.filter.statuses == [Status::DeadLettered]
+            || self.filter.reason.is_some()
+            || self.filter.issue.is_some()
     }
 
     /// The same for an act: dead letters only, and nothing where something was not understood.

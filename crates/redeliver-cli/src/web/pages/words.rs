@@ -204,7 +204,19 @@ impl Prose {
         let mut code = false;
         let mut rest = sentence;
         while let Some(character) = rest.chars().next() {
-            if let Some(after) = exact_time(rest) {
+            if let Some(after) = rest
+                .strip_prefix(" (")
+                .and_then(exact_time)
+                .and_then(|(_, after)| after.strip_prefix(')'))
+            {
+                rest = after;
+                continue;
+            }
+            if let Some((time, after)) = exact_time(rest) {
+                let (day, minute) = (&time[..10], &time[11..16]);
+                out.push_str(&format!(
+                    r#"<time datetime="{time}" title="{time}">{day} {minute} UTC</time>"#
+                ));
                 rest = after;
                 continue;
             }
@@ -233,18 +245,18 @@ impl Prose {
     }
 }
 
-/// What is behind ` (2026-11-15T20:32:24.123Z)`, if the text begins with one.
-fn exact_time(text: &str) -> Option<&str> {
-    let (time, rest) = text.strip_prefix(" (")?.split_once("Z)")?;
-    let shape = time.len() == 23
-        && time.bytes().enumerate().all(|(place, byte)| match place {
-            4 | 7 => byte == b'-',
-            10 => byte == b'T',
-            13 | 16 => byte == b':',
-            19 => byte == b'.',
-            _ => byte.is_ascii_digit(),
-        });
-    shape.then_some(rest)
+/// The exact time that a text begins with, and what is behind it.
+fn exact_time(text: &str) -> Option<(&str, &str)> {
+    let (time, rest) = text.split_at_checked(24)?;
+    let shape = time.bytes().enumerate().all(|(place, byte)| match place {
+        4 | 7 => byte == b'-',
+        10 => byte == b'T',
+        13 | 16 => byte == b':',
+        19 => byte == b'.',
+        23 => byte == b'Z',
+        _ => byte.is_ascii_digit(),
+    });
+    shape.then_some((time, rest))
 }
 
 impl fmt::Display for Prose {
