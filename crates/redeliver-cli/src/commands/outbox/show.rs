@@ -321,6 +321,7 @@ pub(super) mod tests {
             worker: "4711-0badcafe".to_owned(),
         });
         detail.audit.push(AuditRecord {
+            number: 1,
             at: Timestamp::from_millis(99_900),
             who: "alice".to_owned(),
             action: "edit".to_owned(),

@@ -329,6 +329,7 @@ mod tests {
         sentences.push(format!("interrupted: {told}"));
         let mut discarded = detail(Status::Discarded);
         discarded.audit.push(AuditRecord {
+            number: 1,
             at: NOW,
             who: "alice".to_owned(),
             action: "discard".to_owned(),

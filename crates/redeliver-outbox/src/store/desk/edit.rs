@@ -165,6 +165,7 @@ mod tests {
         let there = Fingerprint::of("archive", "permanent", "422");
         assert_eq!(mended.fingerprint, Some(there.column()));
         let record = AuditRecord {
+            number: 1,
             at: Timestamp::default(),
             who: "x".to_owned(),
             action: "edit".to_owned(),

@@ -13,6 +13,7 @@ pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
+pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;
@@ -51,6 +52,7 @@ pub(super) fn branches(fan_out: &[Branch]) -> (Filter, Page) {
 
 const fn first(limit: usize) -> Page {
     Page {
+        until: None,
         after: None,
         limit,
         newest_first: false,

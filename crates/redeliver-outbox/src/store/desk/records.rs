@@ -140,6 +140,7 @@ pub(in crate::store) fn attempt(row: &mut dyn Columns) -> Result<AttemptRecord> 
 
 pub(in crate::store) fn audit(row: &mut dyn Columns) -> Result<AuditRecord> {
     Ok(AuditRecord {
+        number: row.number()?,
         at: row.known_time()?,
         who: row.known_text()?,
         action: row.known_text()?,
