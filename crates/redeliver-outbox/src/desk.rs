@@ -7,10 +7,15 @@ use futures_core::future::BoxFuture;
 mod audit;
 mod look;
 mod replay;
+mod search;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
-pub use look::{Issue, IssueDetail, Look};
+pub use look::{
+    Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,
+    TableStorage,
+};
 pub use replay::{Branch, Replay, Replayed};
+pub use search::Searched;
 
 pub use crate::enqueue::Enqueued;
 use crate::{
@@ -59,6 +64,9 @@ pub struct Filter {
     pub issue: Option<Fingerprint>,
     /// Only where the last error contains this text, whatever the case of its ASCII letters.
     pub error: Option<String>,
+    /// Only where this is the id or the number, or where this text is in the key, the destination, the topic, the last error or a payload that
+    /// is text, whatever the case of its ASCII letters.
+    pub text: Option<String>,
     /// Only inserted at this time or later.
     pub created_from: Option<Timestamp>,
     /// Only inserted before this time.
@@ -72,6 +80,8 @@ pub struct Filter {
 pub struct Page {
     /// Begin behind this number (before it, if the newest come first).
     pub after: Option<i64>,
+    /// Look no further than this number.
+    pub until: Option<i64>,
     /// At most so many.
     pub limit: usize,
     /// The newest first.
@@ -428,7 +438,9 @@ pub trait Desk: Schema + Look {
     ) -> BoxFuture<'a, Result<Replayed>>;
 
     /// The newest acts of operators.
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>>;
+    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
+        self.audit_page(None, limit)
+    }
 
     /// Holds a destination until it is resumed: nothing more is sent there from the relays' next beats on, and nothing is lost. One that
     /// is held already stays as it is, and that is said. The name need not be one that any message has.
@@ -454,6 +466,17 @@ pub trait Desk: Schema + Look {
 
     /// One step of a look through the chain of the audit trail: at most so many entries behind this one, or from the beginning.
     fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>>;
+
+    /// One page of the messages that match, without their payloads, however rare they are: window by window, until the page is full, there
+    /// are no more, or the time is up. Then it says where to go on. A message that a text names by its id or number comes first.
+    fn search<'a>(
+        &'a self,
+        filter: &'a Filter,
+        page: Page,
+        budget: Duration,
+    ) -> BoxFuture<'a, Result<Searched>> {
+        Box::pin(search::search(self, filter, page, budget))
+    }
 }
 
 /// A dead letter as it is exported and imported.

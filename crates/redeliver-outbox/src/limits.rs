@@ -62,6 +62,16 @@ pub const HISTORY_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 pub const REPLAY_BATCH: usize = 500;
 /// How many entries one step of a look through the audit trail reads.
 pub const AUDIT_BATCH: usize = 1000;
+/// How many numbers a search looks at first.
+pub const SEARCH_FIRST_WINDOW: i64 = 2000;
+/// How many numbers a search looks at with one statement at most, however long it has found nothing.
+pub const SEARCH_LARGEST_WINDOW: i64 = 200_000;
+/// How many live messages are looked at to tell how deep some lanes are: no index tells it.
+pub const DEPTH_ROWS: usize = 100_000;
+/// From here on a lane is just deep.
+pub const DEEPEST_LANE: u64 = 10_000;
+/// How many scheduled messages are looked at to find the lanes that wait for one of them.
+pub const BLOCKED_ROWS: usize = 5000;
 /// How many rows one step of retention removes.
 pub const RETENTION_BATCH: usize = 1000;
 

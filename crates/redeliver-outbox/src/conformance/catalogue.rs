@@ -4,8 +4,8 @@ use futures_core::future::LocalBoxFuture;
 
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, lane, lease, migrate, model, order, page, payload, query, read, redrive, replay, retain, settle,
-    status, write,
+    issue, lane, lease, migrate, model, order, overview, page, payload, query, read, redrive, replay, retain,
+    search, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -313,6 +313,23 @@ macro_rules! __conformance_catalogue {
                 s224_an_edit_and_an_import_have_their_issue
                 s225_an_issue_tells_the_lanes_that_stand_still
                 s226_the_step_groups_what_is_in_the_tables
+            }
+            search {
+                s230_a_search_finds_what_is_rare
+                s231_a_search_without_time_says_where_it_stopped
+                s232_a_page_looks_no_further_than_asked
+                s233_a_text_is_found_anywhere
+                s234_the_named_one_comes_before_those_that_mention_it
+                s235_the_nearest_number_is_of_the_tables_that_are_asked
+            }
+            overview {
+                s240_the_pulse_is_the_cheap_half_of_the_figures
+                s241_the_sequence_is_the_highest_number
+                s242_the_outlook_counts_what_is_scheduled
+                s243_lanes_that_stand_are_told
+                s244_a_parked_lane_is_not_blocked_as_well
+                s245_the_storage_is_told
+                s246_the_audit_is_told_in_pages
             }
             model {
                 s160_random_histories_agree_with_the_model

@@ -195,6 +195,7 @@ impl Subject {
     /// The ids of all messages that match, in the order of their numbers.
     pub(super) async fn matching(&self, filter: &Filter) -> Outcome<Vec<MessageId>> {
         let page = Page {
+            until: None,
             after: None,
             limit: 10_000,
             newest_first: false,

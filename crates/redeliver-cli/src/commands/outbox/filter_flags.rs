@@ -50,6 +50,7 @@ impl FilterFlags {
             reason,
             issue: self.issue,
             error: self.error.clone(),
+            text: None,
             created_from: self.since,
             created_before: self.until,
             attempts_from: self.attempts_from,
@@ -96,6 +97,7 @@ pub(super) struct PageFlags {
 impl PageFlags {
     pub(super) fn page(self) -> Page {
         Page {
+            until: None,
             after: self.after.map(|message| match message {
                 MessageRef::Id(id) => id.number(),
                 MessageRef::Number(number) => number,

@@ -81,6 +81,7 @@ pub(super) async fn page(
         after: None,
         limit: FAILING,
         newest_first: true,
+        until: None,
     };
     let failing = site.desk.list(&filter, look, false).await?;
     let now = Timestamp::wall();

@@ -90,6 +90,7 @@ pub(super) async fn page(
         after: None,
         limit: SHOWN,
         newest_first: true,
+        until: None,
     };
     let records = site.desk.list(&filter, look, true).await?;
     let now = Timestamp::wall();

@@ -79,6 +79,7 @@ async fn ask(site: &Site, visitor: &Visitor, query: &Fields, deed: Deed) -> Answ
         after: None,
         limit: SAMPLE,
         newest_first: false,
+        until: None,
     };
     let records = site.desk.list(&filter, look, false).await?;
     let now = Timestamp::wall();

@@ -125,6 +125,7 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query:
         after,
         limit: PAGE + 1,
         newest_first: true,
+        until: None,
     };
     let records = site.desk.list(&narrowing.filter, look, false).await?;
     let now = Timestamp::wall();

@@ -197,6 +197,7 @@ const fn look(after: Option<i64>, limit: usize) -> Page {
         after,
         limit,
         newest_first: false,
+        until: None,
     }
 }
 

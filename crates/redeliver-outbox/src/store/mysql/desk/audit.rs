@@ -124,10 +124,11 @@ pub(super) async fn retain(store: &MySqlStore, age: Duration) -> Result<u64> {
     Ok(rows)
 }
 
-pub(super) async fn newest(store: &MySqlStore, limit: usize) -> Result<Vec<AuditRecord>> {
+pub(super) async fn page(store: &MySqlStore, before: Option<i64>, limit: usize) -> Result<Vec<AuditRecord>> {
     let mut connection = store.connection().await?;
     let mut work = Work::snapshot(store, &mut connection).await?;
-    work.read(include_str!("../sql/audit.sql"), (limit,), records::audit)
+    let values = (before.unwrap_or(i64::MAX), limit);
+    work.read(include_str!("../sql/audit.sql"), values, records::audit)
         .await
 }
 

@@ -6,8 +6,8 @@ use super::{MySqlStore, Work, row};
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
-        MessageRef, Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef,
+        Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, Result, desk::hold::by_hand},
 };
@@ -18,12 +18,14 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
+mod lanes;
 mod look;
 mod overview;
 mod replay;
 mod rescue;
 mod retain;
 mod status;
+mod storage;
 
 impl Desk for MySqlStore {
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
@@ -92,10 +94,6 @@ impl Desk for MySqlStore {
         act: Option<&'a Act>,
     ) -> BoxFuture<'a, Result<Replayed>> {
         Box::pin(replay::replay(self, replay, after, act))
-    }
-
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
-        Box::pin(audit::newest(self, limit))
     }
 
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {

@@ -139,12 +139,12 @@ pub(super) async fn retain(session: &mut Session<'_>, age: Duration) -> Result<u
     Ok(rows)
 }
 
-pub(super) async fn newest(inner: &Inner, limit: usize) -> Result<Vec<AuditRecord>> {
+pub(super) async fn page(inner: &Inner, before: Option<i64>, limit: usize) -> Result<Vec<AuditRecord>> {
     let session = inner.session().await?;
-    let limit = value::limit(limit);
-    let statement = include_str!("../sql/audit.sql");
+    let (before, limit) = (before.unwrap_or(i64::MAX), value::limit(limit));
+    let parameters: [Parameter<'_>; 2] = [(&before, Type::INT8), (&limit, Type::INT8)];
     session
-        .read(statement, &[(&limit, Type::INT8)], records::audit)
+        .read(include_str!("../sql/audit.sql"), &parameters, records::audit)
         .await
 }
 

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
-        MessageRef, Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef,
+        Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, desk::hold::by_hand},
 };
@@ -22,12 +22,14 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
+mod lanes;
 mod look;
 mod overview;
 mod replay;
 mod rescue;
 mod retain;
 mod status;
+mod storage;
 
 impl Desk for PostgresStore {
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
@@ -110,10 +112,6 @@ impl Desk for PostgresStore {
         act: Option<&'a Act>,
     ) -> BoxFuture<'a, Result<Replayed>> {
         Box::pin(self.0.limited(replay::replay(&self.0, replay, after, act)))
-    }
-
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
-        Box::pin(self.0.limited(audit::newest(&self.0, limit)))
     }
 
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {

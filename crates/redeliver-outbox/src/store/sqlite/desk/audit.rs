@@ -100,12 +100,9 @@ pub(super) fn retain(session: &Session<'_>, age: Duration) -> Done<usize> {
     Ok(session.execute(include_str!("../sql/remove_audit.sql"), [forgotten.last])?)
 }
 
-pub(super) fn newest(session: &Session<'_>, limit: usize) -> Done<Vec<AuditRecord>> {
-    session.read(
-        include_str!("../sql/audit.sql"),
-        [row::limit(limit)],
-        records::audit,
-    )
+pub(super) fn page(session: &Session<'_>, before: Option<i64>, limit: usize) -> Done<Vec<AuditRecord>> {
+    let values = (before.unwrap_or(i64::MAX), row::limit(limit));
+    session.read(include_str!("../sql/audit.sql"), values, records::audit)
 }
 
 /// The oldest first.

@@ -10,8 +10,8 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
-        MessageRef, Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef,
+        Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
     },
     store::{LaneId, Result, desk::hold::by_hand},
 };
@@ -22,12 +22,14 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
+mod lanes;
 mod look;
 mod overview;
 mod replay;
 mod rescue;
 mod retain;
 mod status;
+mod storage;
 
 impl Desk for SqliteStore {
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
@@ -38,7 +40,7 @@ impl Desk for SqliteStore {
     }
 
     fn status(&self) -> BoxFuture<'_, Result<StatusReport>> {
-        self.run(Purpose::Read, status::status)
+        self.run(Purpose::Look, status::status)
     }
 
     fn list<'a>(
@@ -48,18 +50,18 @@ impl Desk for SqliteStore {
         payloads: bool,
     ) -> BoxFuture<'a, Result<Vec<Record>>> {
         let filter = filter.clone();
-        self.run(Purpose::Read, move |session| {
+        self.run(Purpose::Look, move |session| {
             look::list(session, &filter, page, payloads)
         })
     }
 
     fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
         let filter = filter.clone();
-        self.run(Purpose::Read, move |session| look::count(session, &filter))
+        self.run(Purpose::Look, move |session| look::count(session, &filter))
     }
 
     fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>> {
-        self.run(Purpose::Read, move |session| look::find(session, message))
+        self.run(Purpose::Look, move |session| look::find(session, message))
     }
 
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>> {
@@ -111,14 +113,10 @@ impl Desk for SqliteStore {
         act: Option<&'a Act>,
     ) -> BoxFuture<'a, Result<Replayed>> {
         let (replay, act) = (replay.clone(), act.cloned());
-        let purpose = act.as_ref().map_or(Purpose::Read, |_| Purpose::Write);
+        let purpose = act.as_ref().map_or(Purpose::Look, |_| Purpose::Write);
         self.run(purpose, move |session| {
             replay::replay(session, &replay, after, act.as_ref())
         })
-    }
-
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
-        self.run(Purpose::Read, move |session| audit::newest(session, limit))
     }
 
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
@@ -134,15 +132,15 @@ impl Desk for SqliteStore {
     }
 
     fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {
-        self.run(Purpose::Read, hold::all)
+        self.run(Purpose::Look, hold::all)
     }
 
     fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>> {
-        self.run(Purpose::Read, hold::workers)
+        self.run(Purpose::Look, hold::workers)
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {
-        self.run(Purpose::Read, look::parked_lanes)
+        self.run(Purpose::Look, look::parked_lanes)
     }
 
     fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>> {
@@ -151,7 +149,7 @@ impl Desk for SqliteStore {
     }
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
-        self.run(Purpose::Read, examine::examine)
+        self.run(Purpose::Look, examine::examine)
     }
 
     fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
