@@ -5,9 +5,11 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use futures_core::future::BoxFuture;
 
 mod audit;
+mod job;
 mod replay;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
+pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
 pub use replay::{Branch, Replay, Replayed};
 
 pub use crate::enqueue::Enqueued;

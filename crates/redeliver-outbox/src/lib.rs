@@ -9,6 +9,7 @@ pub mod destination;
 pub mod enqueue;
 mod hold;
 pub mod inbox;
+pub mod job;
 pub mod limits;
 pub mod live;
 mod message;

@@ -13,6 +13,7 @@ pub(super) mod chain;
 pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;
+pub(super) mod job;
 pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;
