@@ -10,6 +10,7 @@ pub mod enqueue;
 mod fingerprint;
 mod hold;
 pub mod inbox;
+pub mod job;
 pub mod limits;
 pub mod live;
 mod message;

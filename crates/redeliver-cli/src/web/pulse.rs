@@ -9,7 +9,7 @@ use std::{
 use redeliver::clock;
 use redeliver_outbox::{
     Timestamp,
-    desk::{Desk, WorkerRecord},
+    desk::{JobDesk, WorkerRecord},
     live,
 };
 use tokio::task::JoinHandle;
@@ -84,7 +84,7 @@ pub(crate) struct Pulse {
 }
 
 impl Pulse {
-    pub(crate) fn taken(desk: Arc<dyn Desk>) -> Self {
+    pub(crate) fn taken(desk: Arc<dyn JobDesk>) -> Self {
         let points = Points::default();
         let taking = tokio::spawn(take(desk, Arc::clone(&points)));
         Self { points, taking }
@@ -106,7 +106,7 @@ impl Drop for Pulse {
     }
 }
 
-async fn take(desk: Arc<dyn Desk>, points: Points) {
+async fn take(desk: Arc<dyn JobDesk>, points: Points) {
     loop {
         let at = Timestamp::wall();
         let point = match desk.workers().await {

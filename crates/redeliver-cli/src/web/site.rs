@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, IssueDetail, StatusReport},
+    desk::{Desk, IssueDetail, JobDesk, StatusReport},
     destination::Routes,
 };
 
@@ -17,7 +17,7 @@ use super::{
 /// The outbox behind the desk, and who may come to it.
 #[derive(Debug)]
 pub(crate) struct Site {
-    pub(crate) desk: Arc<dyn Desk>,
+    pub(crate) desk: Arc<dyn JobDesk>,
     pub(crate) guard: Guard,
     pub(crate) about: About,
     /// How it went in the last half hour.
@@ -39,7 +39,7 @@ pub(crate) struct About {
 }
 
 impl Site {
-    pub(crate) fn new(desk: Arc<dyn Desk>, guard: Guard, about: About) -> Self {
+    pub(crate) fn new(desk: Arc<dyn JobDesk>, guard: Guard, about: About) -> Self {
         Self {
             pulse: Pulse::taken(Arc::clone(&desk)),
             desk,

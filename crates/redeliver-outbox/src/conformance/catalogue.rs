@@ -4,8 +4,8 @@ use futures_core::future::LocalBoxFuture;
 
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, lane, lease, migrate, model, order, overview, page, payload, query, read, redrive, replay, retain,
-    search, settle, status, write,
+    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, payload, query, read, redrive,
+    replay, retain, search, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -330,6 +330,22 @@ macro_rules! __conformance_catalogue {
                 s244_a_parked_lane_is_not_blocked_as_well
                 s245_the_storage_is_told
                 s246_the_audit_is_told_in_pages
+            }
+            job {
+                s220_a_few_first_then_more_and_more
+                s221_it_stops_by_itself_when_too_many_fail
+                s222_what_fails_first_may_arrive_later
+                s223_a_step_is_taken_by_one_process
+                s226_no_letter_is_let_out_twice_and_none_that_came_later
+                s227_what_others_do_meanwhile_is_counted_right
+                s228_a_job_gives_up_what_matches
+                s229_without_a_canary_all_come_in_batches
+            }
+            job_desk {
+                s224_an_operator_holds_a_job_and_ends_it
+                s225_every_message_of_a_job_is_on_record
+                s230_a_job_that_makes_no_sense_is_refused
+                s231_old_jobs_are_forgotten_with_their_messages
             }
             model {
                 s160_random_histories_agree_with_the_model

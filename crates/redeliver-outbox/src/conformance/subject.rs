@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     DeadReason, Message, MessageId, NewMessage, Timestamp,
-    desk::{Act, Desk, Detail, Enqueued, Filter, Layout, MessageRef, Page, Record},
+    desk::{Act, Detail, Enqueued, Filter, JobDesk, Layout, MessageRef, Page, Record},
     live::Live,
     state::Status,
     store::{
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Subject {
     pub(super) harness: Arc<dyn Harness>,
     pub(super) store: Arc<dyn Store>,
-    pub(super) desk: Arc<dyn Desk>,
+    pub(super) desk: Arc<dyn JobDesk>,
 }
 
 impl Subject {

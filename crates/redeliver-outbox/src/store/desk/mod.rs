@@ -14,6 +14,7 @@ pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
+pub(super) mod job;
 pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;

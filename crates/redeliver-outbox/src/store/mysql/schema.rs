@@ -13,13 +13,14 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 6] = steps![
+const STEPS: [Step; 7] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
     "topics": "0004_topics",
     "audit_chain": "0005_audit_chain",
     "issues": "0006_issues",
+    "jobs": "0007_jobs",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 

@@ -44,6 +44,14 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             include_str!("../sql/retain_lanes.sql"),
         ),
         (
+            Some(limits::JOB_RETENTION),
+            include_str!("../sql/retain_job_messages.sql"),
+        ),
+        (
+            Some(limits::JOB_RETENTION),
+            include_str!("../sql/retain_jobs.sql"),
+        ),
+        (
             Some(limits::SILENT_WORKER_RETENTION),
             include_str!("../sql/forget_workers.sql"),
         ),

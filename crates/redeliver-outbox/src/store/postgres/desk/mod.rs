@@ -10,10 +10,15 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef,
-        Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
+        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
+        WorkerRecord,
     },
-    store::{LaneId, desk::hold::by_hand},
+    job::JobKind,
+    store::{
+        LaneId, WorkerId,
+        desk::{hold::by_hand, job::Turn},
+    },
 };
 
 mod audit;
@@ -22,6 +27,7 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
+mod job;
 mod lanes;
 mod look;
 mod overview;
@@ -73,13 +79,10 @@ impl Desk for PostgresStore {
         at_most: usize,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
-        Box::pin(self.0.limited(rescue::rescue(
-            &self.0,
-            rescue::Way::Redrive,
-            filter,
-            at_most,
-            act,
-        )))
+        Box::pin(
+            self.0
+                .limited(rescue::rescue(&self.0, JobKind::Redrive, filter, at_most, act)),
+        )
     }
 
     fn discard<'a>(
@@ -88,13 +91,10 @@ impl Desk for PostgresStore {
         at_most: usize,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
-        Box::pin(self.0.limited(rescue::rescue(
-            &self.0,
-            rescue::Way::Discard,
-            filter,
-            at_most,
-            act,
-        )))
+        Box::pin(
+            self.0
+                .limited(rescue::rescue(&self.0, JobKind::Discard, filter, at_most, act)),
+        )
     }
 
     fn import<'a>(
@@ -153,5 +153,45 @@ impl Desk for PostgresStore {
 
     fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
         Box::pin(self.0.limited(audit::verify(&self.0, after, limit)))
+    }
+}
+
+impl JobDesk for PostgresStore {
+    fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::create(&self.0, job, act)))
+    }
+
+    fn jobs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Job>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            job::newest(&session, limit).await
+        }))
+    }
+
+    fn job(&self, id: i64) -> BoxFuture<'_, Result<Option<Job>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            job::one(&session, id).await
+        }))
+    }
+
+    fn pause_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::turn(&self.0, Turn::Pause, id, act)))
+    }
+
+    fn resume_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::turn(&self.0, Turn::Resume, id, act)))
+    }
+
+    fn cancel_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::turn(&self.0, Turn::Cancel, id, act)))
+    }
+
+    fn step_job<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        only: Option<i64>,
+    ) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(self.0.limited(job::step(&self.0, worker, only)))
     }
 }

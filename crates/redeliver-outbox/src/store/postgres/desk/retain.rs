@@ -5,7 +5,10 @@ use tokio_postgres::types::Type;
 use super::{Inner, Parameter, Result, audit, issues, value};
 use crate::{
     desk::{Removed, Retention},
-    limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
+    limits::{
+        DEDUPLICATION_RETENTION, JOB_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH,
+        SILENT_WORKER_RETENTION,
+    },
 };
 
 pub(super) async fn retain(inner: &Inner, retention: &Retention) -> Result<Removed> {
@@ -24,6 +27,11 @@ pub(super) async fn retain(inner: &Inner, retention: &Retention) -> Result<Remov
             include_str!("../sql/retain_lanes.sql"),
             Some(RESUMED_LANE_RETENTION),
         ),
+        (
+            include_str!("../sql/retain_job_messages.sql"),
+            Some(JOB_RETENTION),
+        ),
+        (include_str!("../sql/retain_jobs.sql"), Some(JOB_RETENTION)),
         (
             include_str!("../sql/forget_workers.sql"),
             Some(SILENT_WORKER_RETENTION),

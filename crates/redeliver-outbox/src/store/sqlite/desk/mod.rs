@@ -10,10 +10,15 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef,
-        Page, Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
+        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
+        WorkerRecord,
     },
-    store::{LaneId, Result, desk::hold::by_hand},
+    job::JobKind,
+    store::{
+        LaneId, Result, WorkerId,
+        desk::{hold::by_hand, job::Turn},
+    },
 };
 
 mod audit;
@@ -22,6 +27,7 @@ mod enqueue;
 mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
+mod job;
 mod lanes;
 mod look;
 mod overview;
@@ -79,7 +85,7 @@ impl Desk for SqliteStore {
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
         let (filter, act) = (filter.clone(), act.clone());
         self.run(Purpose::Write, move |session| {
-            rescue::redrive(session, &filter, at_most, &act)
+            rescue::rescue(session, JobKind::Redrive, &filter, at_most, &act)
         })
     }
 
@@ -91,7 +97,7 @@ impl Desk for SqliteStore {
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
         let (filter, act) = (filter.clone(), act.clone());
         self.run(Purpose::Write, move |session| {
-            rescue::discard(session, &filter, at_most, &act)
+            rescue::rescue(session, JobKind::Discard, &filter, at_most, &act)
         })
     }
 
@@ -154,5 +160,59 @@ impl Desk for SqliteStore {
 
     fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
         self.run(Purpose::Read, move |session| audit::verify(session, after, limit))
+    }
+}
+
+impl JobDesk for SqliteStore {
+    fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let (job, act) = (job.clone(), act.clone());
+        self.run(Purpose::Write, move |session| job::create(session, &job, &act))
+    }
+
+    fn jobs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Job>>> {
+        self.run(Purpose::Read, move |session| job::newest(session, limit))
+    }
+
+    fn job(&self, id: i64) -> BoxFuture<'_, Result<Option<Job>>> {
+        self.run(Purpose::Read, move |session| job::one(session, id))
+    }
+
+    fn pause_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let act = act.clone();
+        self.run(Purpose::Write, move |session| {
+            job::turn(session, Turn::Pause, id, &act)
+        })
+    }
+
+    fn resume_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let act = act.clone();
+        self.run(Purpose::Write, move |session| {
+            job::turn(session, Turn::Resume, id, &act)
+        })
+    }
+
+    fn cancel_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let act = act.clone();
+        self.run(Purpose::Write, move |session| {
+            job::turn(session, Turn::Cancel, id, &act)
+        })
+    }
+
+    fn step_job<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        only: Option<i64>,
+    ) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(async move {
+            // Looked for first: the one writer is not kept from its work for nothing.
+            let looking = worker.clone();
+            let due = self.run(Purpose::Read, move |session| job::due(session, &looking, only));
+            if due.await?.is_none() {
+                return Ok(None);
+            }
+            let worker = worker.clone();
+            self.run(Purpose::Write, move |session| job::step(session, &worker, only))
+                .await
+        })
     }
 }

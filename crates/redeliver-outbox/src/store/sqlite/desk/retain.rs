@@ -5,7 +5,10 @@ use std::time::Duration;
 use super::{Done, Session, audit, issues, row};
 use crate::{
     desk::{Removed, Retention},
-    limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
+    limits::{
+        DEDUPLICATION_RETENTION, JOB_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH,
+        SILENT_WORKER_RETENTION,
+    },
     millis_up,
 };
 
@@ -41,6 +44,11 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
             Some(RESUMED_LANE_RETENTION),
             include_str!("../sql/retain_lanes.sql"),
         ),
+        (
+            Some(JOB_RETENTION),
+            include_str!("../sql/retain_job_messages.sql"),
+        ),
+        (Some(JOB_RETENTION), include_str!("../sql/retain_jobs.sql")),
         (
             Some(SILENT_WORKER_RETENTION),
             include_str!("../sql/forget_workers.sql"),
