@@ -2,12 +2,14 @@
 
 pub(crate) mod api;
 mod assets;
+mod cookies;
 mod guard;
 mod headers;
 mod health;
 mod listen;
 mod pages;
 mod problem;
+mod pulse;
 mod sampled;
 mod site;
 

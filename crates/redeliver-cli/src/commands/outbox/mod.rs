@@ -92,7 +92,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         OutboxCommand::Config(args) => config::run(&args),
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {
-            let outbox = args.database.open().await?;
+            let outbox = args.database().open().await?;
             audit::run(&args, &outbox)
                 .await
                 .map_err(|error| outbox.named(error))

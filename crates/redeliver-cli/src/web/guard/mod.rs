@@ -25,6 +25,9 @@ use super::{
 /// What is open to everybody: whether it lives, the way in, and what the way in looks like.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/login", "/assets/"];
 
+/// What changes nothing but what a browser remembers: whoever may look may do it.
+const OWN_AFFAIR: [&str; 2] = ["/logout", "/preferences"];
+
 /// The doorkeeper.
 #[derive(Debug)]
 pub(crate) struct Guard {
@@ -112,7 +115,7 @@ impl Guard {
             let detail = "this needs a token: send `Authorization: Bearer …` with one of [server.tokens]";
             return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         };
-        if changes && caller.role < Role::Operate && path != "/logout" {
+        if changes && caller.role < Role::Operate && !OWN_AFFAIR.contains(&path) {
             let detail = format!("the token {:?} may look, and not change anything", caller.name);
             return Err(Problem::new(StatusCode::FORBIDDEN, detail));
         }

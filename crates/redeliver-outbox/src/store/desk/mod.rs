@@ -9,9 +9,13 @@ use crate::{
     state::Status,
 };
 
+pub(super) mod chain;
 pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;
+pub(super) mod issues;
+pub(super) mod job;
+pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;
@@ -50,6 +54,7 @@ pub(super) fn branches(fan_out: &[Branch]) -> (Filter, Page) {
 
 const fn first(limit: usize) -> Page {
     Page {
+        until: None,
         after: None,
         limit,
         newest_first: false,

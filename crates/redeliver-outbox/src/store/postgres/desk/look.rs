@@ -20,7 +20,7 @@ use crate::{
             examine::Shards,
             records::{self, Kept, Neighbours},
         },
-        filter::{Conditions, Dialect, Value, equal},
+        filter::{self, Conditions, Dialect, Value, equal},
     },
 };
 
@@ -28,6 +28,9 @@ const DIALECT: Dialect = Dialect {
     placeholder: |n| format!("${n}"),
     position: "strpos",
     same: equal,
+    // By way of the shards: the key of the hot table begins with them.
+    live: "SELECT {nearest}(o.number) AS number FROM redeliver_shards s CROSS JOIN LATERAL (\
+           SELECT number FROM redeliver_outbox WHERE shard = s.shard AND number {beyond} {place} ORDER BY number {order} LIMIT 1) o",
 };
 
 pub(super) async fn list(
@@ -85,6 +88,19 @@ async fn select(session: &Session<'_>, columns: &str, conditions: Conditions) ->
         })
         .collect();
     session.query(&statement, &parameters).await
+}
+
+/// The next number that there is, where the filter can find something.
+pub(super) async fn nearest(
+    session: &Session<'_>,
+    filter: &Filter,
+    behind: Option<i64>,
+    newest_first: bool,
+) -> Result<Option<i64>> {
+    let statement = filter::nearest(filter, newest_first, DIALECT);
+    let behind = filter::behind(behind, newest_first);
+    let row = session.one(&statement, &[(&behind, Type::INT8)]).await?;
+    row::get(&row, 0)
 }
 
 /// The message without the rest, if it is there.

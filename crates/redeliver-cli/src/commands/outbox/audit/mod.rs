@@ -1,6 +1,8 @@
-//! `redeliver audit`: what operators did.
+//! `redeliver audit`: what operators did, and whether the trail is whole.
 
-use clap::Args;
+mod verify;
+
+use clap::{Args, Subcommand};
 use redeliver_outbox::desk::AuditRecord;
 
 use super::{
@@ -16,8 +18,13 @@ use crate::{
 
 /// What operators did to messages: who, what, when and why, the newest first
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = outbox_help("  redeliver audit\n  redeliver audit --limit 1000 --json"))]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_long_help = outbox_help("  redeliver audit\n  redeliver audit --limit 1000 --json\n  redeliver audit verify")
+)]
 pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    command: Option<AuditCommand>,
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = at_least_one, allow_negative_numbers = true)]
     limit: usize,
@@ -25,10 +32,27 @@ pub(crate) struct AuditArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pub(super) database: DatabaseFlags,
+    database: DatabaseFlags,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+enum AuditCommand {
+    Verify(verify::VerifyArgs),
+}
+
+impl AuditArgs {
+    pub(super) const fn database(&self) -> &DatabaseFlags {
+        match &self.command {
+            Some(AuditCommand::Verify(args)) => &args.database,
+            None => &self.database,
+        }
+    }
 }
 
 pub(super) async fn run(args: &AuditArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
+    if let Some(AuditCommand::Verify(args)) = &args.command {
+        return verify::run(args, outbox).await;
+    }
     let acts = outbox.desk().audit(args.limit).await?;
     if args.json {
         for act in &acts {

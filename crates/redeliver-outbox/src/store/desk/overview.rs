@@ -1,0 +1,269 @@
+//! What an operator looks at, from the rows that tell it.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crate::{
+    Hold, MessageId, Timestamp,
+    desk::{
+        Depth, Holder, Known as HowKnown, Outlook, Pulse, Standing, StandingLane, TableStorage, WorkerRecord,
+    },
+    limits,
+    store::{
+        LaneId, Result,
+        columns::{Columns, Known as _},
+        desk::examine::Shards,
+    },
+};
+
+pub(in crate::store) fn pulse(
+    shards: &Shards,
+    workers: Vec<WorkerRecord>,
+    holds: Vec<Hold>,
+    sequence: i64,
+) -> Pulse {
+    Pulse {
+        now: shards.now,
+        shards: shards.all,
+        shards_without_owner: shards.without_owner,
+        in_flight: in_flight(&workers),
+        workers,
+        holds,
+        sequence,
+    }
+}
+
+/// What the workers that are alive were sending at their last beats.
+pub(in crate::store) fn in_flight(workers: &[WorkerRecord]) -> u64 {
+    let alive = workers.iter().filter(|worker| worker.alive);
+    alive.map(|worker| u64::from(worker.in_flight)).sum()
+}
+
+/// From the rows of `outlook.sql`: the bucket, from 0 on and below 0 for what is overdue, none for what is put away; and how many.
+pub(in crate::store) fn outlook(now: Timestamp, rows: &[(Option<i64>, u64)]) -> Outlook {
+    let mut outlook = Outlook {
+        now,
+        buckets: vec![0; Outlook::BUCKETS],
+        ..Outlook::default()
+    };
+    for &(bucket, count) in rows {
+        let place = match bucket {
+            None => &mut outlook.put_away,
+            Some(bucket) => match usize::try_from(bucket) {
+                Err(_) => &mut outlook.overdue,
+                Ok(bucket) => outlook.buckets.get_mut(bucket).unwrap_or(&mut outlook.beyond),
+            },
+        };
+        *place += count;
+    }
+    outlook
+}
+
+pub(in crate::store) fn bucket(row: &mut dyn Columns) -> Result<(Option<i64>, u64)> {
+    Ok((row.integer()?, row.count()?))
+}
+
+/// A lane before its depth is known.
+pub(in crate::store) struct Lane {
+    shard: u16,
+    lane: StandingLane,
+}
+
+impl Lane {
+    /// Its shard and its name.
+    pub(in crate::store) const fn named(&self) -> (u16, &LaneId) {
+        (self.shard, &self.lane.lane)
+    }
+}
+
+/// A row of `lanes_parked.sql`.
+pub(in crate::store) fn parked(row: &mut dyn Columns) -> Result<Lane> {
+    let (shard, lane, head) = (row.count()?, row.lane()?, row.id()?);
+    let standing = Standing::Parked {
+        // A word of a later version is no reason to hide the lane.
+        reason: row.text()?.and_then(|reason| reason.parse().ok()),
+        since: row.known_time()?,
+    };
+    Ok(of(shard, lane, head, standing))
+}
+
+/// A row of `lanes_blocked.sql`.
+pub(in crate::store) fn blocked(row: &mut dyn Columns) -> Result<Lane> {
+    let (shard, lane, head) = (row.count()?, row.lane()?, row.id()?);
+    let standing = Standing::Blocked {
+        attempts: row.count()?,
+        next_attempt_at: row.known_time()?,
+        error: row.text()?.unwrap_or_default(),
+        oldest: row.known_time()?,
+    };
+    Ok(of(shard, lane, head, standing))
+}
+
+fn of(shard: u16, lane: LaneId, head: MessageId, standing: Standing) -> Lane {
+    let lane = StandingLane {
+        lane,
+        head,
+        standing,
+        depth: Depth::default(),
+    };
+    Lane { shard, lane }
+}
+
+/// Where the messages of some lanes begin, shard by shard: what `lane_depths.sql` is to look at.
+pub(in crate::store) fn beginnings(lanes: &[Lane]) -> BTreeMap<u16, i64> {
+    let mut beginnings = BTreeMap::new();
+    for Lane { shard, lane } in lanes {
+        let first = beginnings.entry(*shard).or_insert(i64::MAX);
+        *first = lane.head.number().min(*first);
+    }
+    beginnings
+}
+
+/// How many rows of each shard are looked at.
+pub(in crate::store) fn rows_of_each(shards: usize) -> usize {
+    limits::DEPTH_ROWS / shards.max(1)
+}
+
+/// A row of `lane_depths.sql`: how many messages of a lane are among those that were looked at.
+pub(in crate::store) struct Counted {
+    shard: u16,
+    lane: LaneId,
+    messages: u64,
+    /// All that were looked at in this shard.
+    seen: u64,
+}
+
+pub(in crate::store) fn counted(row: &mut dyn Columns) -> Result<Counted> {
+    Ok(Counted {
+        shard: row.count()?,
+        lane: row.lane()?,
+        messages: row.count()?,
+        seen: row.count()?,
+    })
+}
+
+/// The lanes with their depths. A shard of which as many rows were looked at as were asked for may have more.
+pub(in crate::store) fn with_depths(
+    lanes: Vec<Lane>,
+    counted: &[Counted],
+    asked: usize,
+) -> Vec<StandingLane> {
+    let cut = |shard: u16| {
+        let of_shard = |counted: &&Counted| counted.shard == shard;
+        counted
+            .iter()
+            .find(of_shard)
+            .is_some_and(|of| of.seen >= asked as u64)
+    };
+    lanes
+        .into_iter()
+        .map(|Lane { shard, mut lane }| {
+            let is_it = |counted: &&Counted| counted.shard == shard && counted.lane == lane.lane;
+            let messages = counted.iter().find(is_it).map_or(0, |of| of.messages);
+            lane.depth = Depth {
+                messages: messages.min(limits::DEEPEST_LANE),
+                or_more: messages > limits::DEEPEST_LANE || cut(shard),
+            };
+            lane
+        })
+        .collect()
+}
+
+/// The tables of the outbox, in the order in which they are shown, without their prefix.
+pub(in crate::store) const TABLES: [&str; 11] = [
+    "redeliver_outbox",
+    "redeliver_dead",
+    "redeliver_sent",
+    "redeliver_events",
+    "redeliver_attempts",
+    "redeliver_fan_out",
+    "redeliver_deduplication",
+    "redeliver_inbox",
+    "redeliver_audit",
+    "redeliver_lanes",
+    "redeliver_workers",
+];
+
+/// A row of `storage.sql`.
+pub(in crate::store) fn table(row: &mut dyn Columns) -> Result<TableStorage> {
+    let (name, rows) = (row.known_text()?, row.integer()?);
+    Ok(TableStorage {
+        name,
+        rows: rows.map_or(0, |rows| u64::try_from(rows).unwrap_or(0)),
+        known: HowKnown::Roughly,
+        bytes: row.integer()?.and_then(|bytes| u64::try_from(bytes).ok()),
+        dead_rows: row.integer()?.and_then(|rows| u64::try_from(rows).ok()),
+        vacuumed_at: row.time()?,
+        analyzed_at: row.time()?,
+    })
+}
+
+/// A row of `storage_holders.sql`.
+pub(in crate::store) fn holder(row: &mut dyn Columns) -> Result<Holder> {
+    Ok(Holder {
+        kind: row.known_text()?,
+        process: row.integer()?,
+        state: row.text()?.unwrap_or_default(),
+        application: row.text()?.unwrap_or_default(),
+        age: row
+            .integer()?
+            .map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0))),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_time_has_its_place_in_the_outlook() {
+        let rows = [
+            (Some(-3), 1),
+            (Some(-1), 2),
+            (Some(0), 3),
+            (Some(95), 4),
+            (Some(96), 5),
+            (Some(700_000), 6),
+            (None, 7),
+        ];
+        let outlook = outlook(Timestamp::from_millis(9), &rows);
+        assert_eq!(outlook.now, Timestamp::from_millis(9));
+        assert_eq!((outlook.overdue, outlook.beyond, outlook.put_away), (3, 11, 7));
+        assert_eq!((outlook.buckets[0], outlook.buckets[95]), (3, 4));
+        assert_eq!(outlook.buckets.iter().sum::<u64>(), 7);
+    }
+
+    #[test]
+    fn a_depth_that_was_cut_off_says_so() {
+        let lane = |key: &str| LaneId {
+            destination: "billing".to_owned(),
+            key: key.to_owned(),
+        };
+        let standing = Standing::Parked {
+            reason: None,
+            since: Timestamp::default(),
+        };
+        let standing = |shard, key| of(shard, lane(key), MessageId::new(9, 0), standing.clone());
+        let counted = |shard, key, messages, seen| Counted {
+            shard,
+            lane: lane(key),
+            messages,
+            seen,
+        };
+        let lanes = vec![
+            standing(0, "a"),
+            standing(0, "b"),
+            standing(1, "c"),
+            standing(1, "d"),
+        ];
+        let depths = [
+            counted(0, "a", 3, 50),
+            counted(0, "b", 20_000, 50),
+            counted(1, "c", 4, 100),
+        ];
+        let told: Vec<_> = with_depths(lanes, &depths, 100)
+            .iter()
+            .map(|lane| (lane.depth.messages, lane.depth.or_more))
+            .collect();
+        assert_eq!(told, [(3, false), (10_000, true), (4, true), (0, true)]);
+    }
+}
