@@ -5,10 +5,12 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use futures_core::future::BoxFuture;
 
 mod audit;
+mod filter;
 mod job;
 mod replay;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
+pub use filter::NoFilter;
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
 pub use replay::{Branch, Replay, Replayed};
 

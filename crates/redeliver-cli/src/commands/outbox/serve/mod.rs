@@ -2,6 +2,7 @@
 
 mod empty;
 mod figures;
+mod jobs;
 mod retention;
 mod shown;
 mod silent;
@@ -94,6 +95,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         () = emptied(args.until_empty, telling, &outbox) => Stop::Empty,
         () = reader.gone() => Stop::Unseen,
         never = retention::forget(&outbox) => match never {},
+        never = jobs::step(telling, &outbox) => match never {},
         never = figures::tell(telling, &relays.figures) => match never {},
         never = silent::tell(telling, &outbox, &relays.figures) => match never {},
     };
