@@ -30,7 +30,7 @@ pub(super) struct FollowArgs {
     pub(super) database: DatabaseFlags,
 }
 
-/// How often a job that another process has in hand is looked at.
+/// How often a job is looked at between its steps.
 const LOOK: Duration = Duration::from_millis(500);
 
 pub(super) async fn run(args: &FollowArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
@@ -63,7 +63,8 @@ pub(in super::super) async fn follow(outbox: &Outbox, id: i64, as_json: bool) ->
             output::progress_done();
             return Ok(ended(&job, as_json));
         }
-        clock::sleep(wait).await;
+        // Somebody may pause or end it meanwhile.
+        clock::sleep(wait.min(LOOK)).await;
     }
 }
 
