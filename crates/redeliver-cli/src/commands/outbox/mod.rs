@@ -11,6 +11,7 @@ mod doctor;
 pub(crate) mod filter_flags;
 pub(crate) mod finding;
 pub(crate) mod form;
+pub(crate) mod job;
 mod list;
 mod migrate;
 pub(crate) mod payload;
@@ -37,6 +38,7 @@ pub(crate) enum OutboxCommand {
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
     Destination(destination::DestinationArgs),
+    Job(job::JobArgs),
     Replay(replay::ReplayArgs),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
@@ -81,6 +83,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
         OutboxCommand::Destination(args) => destination::run(args).await,
+        OutboxCommand::Job(args) => job::run(args).await,
         OutboxCommand::Replay(args) => {
             let outbox = args.database.open().await?;
             replay::run(&args, &outbox)

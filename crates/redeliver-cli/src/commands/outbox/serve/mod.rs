@@ -3,6 +3,7 @@
 mod door;
 mod empty;
 mod figures;
+mod jobs;
 mod relays;
 mod reload;
 mod retention;
@@ -182,6 +183,7 @@ impl Serving {
                 () = emptied(args.until_empty, telling, outbox) => Stop::Empty,
                 () = self.reader.gone() => Stop::Unseen,
                 never = retention::forget(outbox) => match never {},
+                never = jobs::step(telling, outbox) => match never {},
                 never = figures::tell(telling, figures) => match never {},
                 never = silent::tell(telling, outbox, figures) => match never {},
             }
