@@ -40,7 +40,7 @@ impl Desk for SqliteStore {
     }
 
     fn status(&self) -> BoxFuture<'_, Result<StatusReport>> {
-        self.run(Purpose::Look, status::status)
+        self.run(Purpose::Count, status::status)
     }
 
     fn list<'a>(
@@ -57,7 +57,7 @@ impl Desk for SqliteStore {
 
     fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
         let filter = filter.clone();
-        self.run(Purpose::Look, move |session| look::count(session, &filter))
+        self.run(Purpose::Count, move |session| look::count(session, &filter))
     }
 
     fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>> {
@@ -149,6 +149,6 @@ impl Desk for SqliteStore {
     }
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
-        self.run(Purpose::Look, examine::examine)
+        self.run(Purpose::Count, examine::examine)
     }
 }
