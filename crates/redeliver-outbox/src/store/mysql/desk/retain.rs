@@ -58,7 +58,8 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             add(&mut removed, rows);
         }
     }
-    removed.more |= issues::group(store).await?;
+    let mut connection = store.connection().await?;
+    removed.more |= issues::group(store, &mut connection).await?;
     Ok(removed)
 }
 
