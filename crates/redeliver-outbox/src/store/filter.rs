@@ -20,6 +20,7 @@ pub(crate) struct Dialect {
 }
 
 /// Where the hot table is found by number.
+#[cfg(any(feature = "sqlite", feature = "mysql", test))]
 pub(crate) const LIVE_BY_NUMBER: &str =
     "SELECT {nearest}(number) AS number FROM redeliver_outbox WHERE number {beyond} {place}";
 
