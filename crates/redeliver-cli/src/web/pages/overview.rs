@@ -10,6 +10,7 @@ use super::{
     address, charts,
     destinations::{self, Row},
     frame::{Answered, Frame, OVERVIEW, Visitor, page as answer},
+    outlook::Coming,
     picture::{Lines, Share},
     words::{Prose, about, freshness, grouped},
 };
@@ -53,6 +54,7 @@ struct Overview {
     attempts: Vec<Attempts>,
     rows: Vec<Row>,
     flow: Lines,
+    coming: Option<Coming>,
 }
 
 /// The most rows of the distribution of attempts; what is above is one row.
@@ -69,13 +71,16 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
         attempts: report.map_or_else(Vec::new, |report| attempts(&report.attempts)),
         rows: report.map_or_else(Vec::new, |report| destinations::rows(report, &site)),
         flow: charts::flow_picture(&site),
+        coming: site.outlook().await?.map(|outlook| Coming::of(&outlook)),
         frame: Frame::new("Overview", OVERVIEW, &site, &visitor),
     };
     Ok(answer(&visitor, &overview, &overview.as_live()))
 }
 
 fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
-    let flow = site.pulse.last().and_then(|point| point.flow).unwrap_or_default();
+    let last = site.pulse.last();
+    let flow = last.as_ref().and_then(|point| point.flow).unwrap_or_default();
+    let inserted = last.and_then(|point| point.inserted);
     let total = &report.total;
     let tile = |name, value: String, note, pairs: &[(&str, &str)]| Tile {
         name,
@@ -91,6 +96,15 @@ fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
     };
     let late = total.oldest_lag.filter(|lag| lag.as_secs() >= 60);
     vec![
+        Tile {
+            unit: "/s",
+            ..tile(
+                "In",
+                inserted.map_or("–".to_owned(), readable::number),
+                "inserted, over the last minute",
+                &[],
+            )
+        },
         Tile {
             unit: "/s",
             ..tile(
