@@ -5,12 +5,14 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use futures_core::future::BoxFuture;
 
 mod audit;
+mod filter;
 mod job;
 mod look;
 mod replay;
 mod search;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
+pub use filter::NoFilter;
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
 pub use look::{
     Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,

@@ -27,6 +27,8 @@ const looks = [
 async function first(page, path, selector) {
   await page.goto(site + path);
   const link = page.locator(selector).first();
+  // What is counted for the first time comes a moment later.
+  await link.waitFor({ timeout: 5000 }).catch(() => {});
   return (await link.count()) ? await link.getAttribute("href") : null;
 }
 

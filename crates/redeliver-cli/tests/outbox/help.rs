@@ -31,6 +31,12 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "destination pause",
         "destination resume",
         "destination enable",
+        "job list",
+        "job show",
+        "job follow",
+        "job pause",
+        "job resume",
+        "job cancel",
     ] {
         let mut words: Vec<&str> = command.split(' ').collect();
         words.push("--help");
@@ -39,7 +45,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         assert!(ran.out.contains("Exit codes:"), "{command}");
         insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), ran.out);
     }
-    for group in ["dead", "destination"] {
+    for group in ["dead", "destination", "job"] {
         insta::assert_snapshot!(format!("help_{group}"), folder.run(&[group, "--help"]).done().out);
     }
 }

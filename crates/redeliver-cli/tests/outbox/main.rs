@@ -9,6 +9,7 @@ mod dead;
 mod destination;
 mod errors;
 mod help;
+mod job;
 mod listen;
 mod listening;
 mod look;

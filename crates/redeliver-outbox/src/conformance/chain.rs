@@ -344,6 +344,26 @@ pub(super) async fn s218_without_its_head_nothing_is_proved_and_nothing_done(
         next.is_some_and(|next| !next.is_empty()),
         "it is refused with a next step: {redriven:?}"
     );
+    // As docs/tables.md says it.
+    subject.execute("UPDATE redeliver_audit SET hash = NULL").await?;
+    let nothing = "0".repeat(64);
+    subject
+        .execute(&format!(
+            "INSERT INTO redeliver_audit_chain (single, head_number, head_hash, anchor_number, anchor_hash) \
+             SELECT 1, COALESCE(MAX(number), 0), '{nothing}', COALESCE(MAX(number), 0), '{nothing}' FROM redeliver_audit"
+        ))
+        .await?;
+    same!(
+        subject.redrive(&only(letters[0])).await?,
+        [letters[0]],
+        "redriven with a new chain"
+    );
+    let step = subject.desk.verify_audit(None, 10).await?;
+    same!(
+        (step.older, step.fit.len(), step.broken),
+        (2, 1, None),
+        "the new chain"
+    );
     Ok(())
 }
 

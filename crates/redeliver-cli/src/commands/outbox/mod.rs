@@ -10,6 +10,7 @@ mod doctor;
 mod filter_flags;
 mod finding;
 pub(crate) mod form;
+mod job;
 mod list;
 mod migrate;
 pub(crate) mod payload;
@@ -36,6 +37,7 @@ pub(crate) enum OutboxCommand {
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
     Destination(destination::DestinationArgs),
+    Job(job::JobArgs),
     Replay(replay::ReplayArgs),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
@@ -79,6 +81,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
         OutboxCommand::Destination(args) => destination::run(args).await,
+        OutboxCommand::Job(args) => job::run(args).await,
         OutboxCommand::Replay(args) => {
             let outbox = args.database.open().await?;
             replay::run(&args, &outbox)

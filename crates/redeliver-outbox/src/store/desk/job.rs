@@ -1,14 +1,12 @@
 //! Jobs: all of them that is no statement.
 
-pub(in crate::store) mod filter;
-
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::{
     MessageId,
-    desk::{Act, Job, JobStep, NewJob, Page},
+    desk::{Act, Filter, Job, JobStep, NewJob, Page},
     job::{self, Decision, JobKind, JobPlan, JobState, NoJobWord, Tally},
     limits::JOB_LEASE,
     millis_up,
@@ -24,7 +22,7 @@ pub(in crate::store) fn job(row: &mut dyn Columns) -> Result<Job> {
     Ok(Job {
         id: row.number()?,
         kind: row.known_text()?.parse().map_err(strange)?,
-        filter: filter::read(&row.known_text()?)?,
+        filter: Filter::from_json(&row.known_text()?).map_err(|error| unreadable().caused_by(error))?,
         act: Act {
             who: row.known_text()?,
             why: row.known_text()?,
@@ -55,8 +53,7 @@ pub(in crate::store) fn job(row: &mut dyn Columns) -> Result<Job> {
     })
 }
 
-/// What is there is of another version.
-pub(super) fn unreadable() -> StoreError {
+fn unreadable() -> StoreError {
     let what = "the table of jobs holds a job that this program cannot read";
     StoreError::new(StoreErrorKind::Other, what).next("run the newer redeliver that made it")
 }
@@ -97,11 +94,10 @@ pub(in crate::store) const fn action(kind: JobKind) -> &'static str {
 
 /// What the audit says of a new job.
 pub(in crate::store) fn made(id: i64, new: &NewJob, matched: u64) -> String {
-    let filter: Value = serde_json::from_str(&filter::text(&new.filter)).unwrap_or_default();
     json!({
         "job": id,
         "matched": matched,
-        "filter": filter,
+        "filter": new.filter.to_json(),
         "canary": new.plan.canary,
         "factor": new.plan.factor,
         "interval_ms": millis_up(new.plan.interval),
@@ -299,7 +295,7 @@ pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &Worke
         Decision::Stop => {
             job.state = JobState::Stopped;
             job.note = format!(
-                "stopped by itself: {} of {} failed, and {} of 1000 may; {} were not let out",
+                "stopped by itself: {} of {} failed, more than {} in a thousand; {} were not let out",
                 tally.in_vain(),
                 tally.decided(),
                 job.plan.stop_permille,
@@ -349,7 +345,7 @@ pub(in crate::store) fn by_itself(worker: &WorkerId, job: &Job) -> Act {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Timestamp, desk::Filter};
+    use crate::Timestamp;
 
     fn outcomes(first: i64, words: &[&str]) -> Vec<Outcome> {
         let outcome = |(number, word): (i64, &&str)| Outcome {

@@ -3,6 +3,7 @@
 mod door;
 mod empty;
 mod figures;
+mod jobs;
 mod retention;
 mod shown;
 mod silent;
@@ -102,6 +103,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         () = emptied(args.until_empty, telling, &outbox) => Stop::Empty,
         () = reader.gone() => Stop::Unseen,
         never = retention::forget(&outbox) => match never {},
+        never = jobs::step(telling, &outbox) => match never {},
         never = figures::tell(telling, &relays.figures) => match never {},
         never = silent::tell(telling, &outbox, &relays.figures) => match never {},
     };

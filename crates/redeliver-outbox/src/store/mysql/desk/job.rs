@@ -25,7 +25,7 @@ pub(super) async fn create(store: &MySqlStore, new: &NewJob, act: &Act) -> Resul
     let mut work = Work::begin(store, &mut connection).await?;
     let values = (
         new.kind.as_str(),
-        job::filter::text(&new.filter),
+        new.filter.to_json().to_string(),
         act.who.as_str(),
         act.why.as_str(),
         job::first_state(&new).as_str(),

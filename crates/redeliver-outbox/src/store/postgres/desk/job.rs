@@ -25,7 +25,7 @@ pub(super) async fn create(inner: &Inner, new: &NewJob, act: &Act) -> Result<Job
     session.begin(Begin::Desk).await?;
     let matched = job::matched(&new, look::count(&session, &new.filter).await?);
     let (kind, state) = (new.kind.as_str(), job::first_state(&new).as_str());
-    let filter = job::filter::text(&new.filter);
+    let filter = new.filter.to_json().to_string();
     let (canary, factor) = (i64::from(new.plan.canary), i64::from(new.plan.factor));
     let (interval, stop) = (millis_up(new.plan.interval), i64::from(new.plan.stop_permille));
     let count = matched.cast_signed();

@@ -20,7 +20,7 @@ pub(super) fn create(session: &Session<'_>, new: &NewJob, act: &Act) -> Done<Job
     let matched = job::matched(&new, look::count(session, &new.filter)?);
     let values = (
         new.kind.as_str(),
-        job::filter::text(&new.filter),
+        new.filter.to_json().to_string(),
         &act.who,
         &act.why,
         job::first_state(&new).as_str(),
