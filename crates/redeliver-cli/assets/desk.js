@@ -15,6 +15,10 @@
     if (window.htmx) htmx.trigger(document.body, "tick");
     drawAll();
   }, EVERY);
+  // What was still being counted is there sooner than that.
+  addEventListener("load", () => {
+    if (window.htmx && document.querySelector("[data-soon]")) setTimeout(() => htmx.trigger(document.body, "tick"), 500);
+  });
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (busy(event.target)) event.preventDefault();
   });
@@ -63,7 +67,11 @@
     const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     const line = (one) => ({
       label: one.name, stroke: colour("--" + one.class), width: 1.6, points: { show: false }, spanGaps: false,
-      value: (_, value) => value == null ? "–" : short(value) + (chart.unit === "ms" ? " ms" : "/s"),
+      // The newest, unless somebody points at another.
+      value: (plot, value, line, place) => {
+        const shown = place == null ? plot.data[line].at(-1) : value;
+        return shown == null ? "–" : short(shown) + (chart.unit === "ms" ? " ms" : "/s");
+      },
       fill: one.class === "out" && chart.unit !== "ms" ? colour("--out") + "18" : undefined,
     });
     const size = { width: element.clientWidth, height: element.clientHeight - 30 };
@@ -71,7 +79,7 @@
       ...size, legend: { live: true }, cursor: { y: false, drag: { x: false, y: false } },
       scales: { x: { range: (_, first, last) => [Math.min(first, last - 120), last] }, y: { range: (_, low, high) => [0, Math.max(high * 1.15, chart.unit === "ms" ? 10 : 1)] } },
       axes: [{ ...axis, size: 26, space: 80, values: (_, times) => times.map(clock) }, { ...axis, size: 44, values: (_, values) => values.map(short) }],
-      series: [{ value: (_, time) => time == null ? "–" : new Date(time * 1000).toLocaleTimeString() }, ...chart.lines.map(line)],
+      series: [{ label: "at", value: (_, time) => time == null ? "now" : clock(time) }, ...chart.lines.map(line)],
     }, data(chart), element);
   };
   const data = (chart) => [chart.times, ...chart.lines.map((line) => line.values)];

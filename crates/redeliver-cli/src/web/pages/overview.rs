@@ -145,7 +145,6 @@ fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
             "for their time, or a retry",
             &[("status", "failed"), ("status", "pending")],
         ),
-        tile("In flight", grouped(report.in_flight), "being sent", &[]),
         Tile {
             tone: if total.parked + total.put_away > 0 {
                 "held"

@@ -56,6 +56,8 @@ struct StoragePage {
     tiles: Vec<(&'static str, String, &'static str)>,
     rows: Vec<Row>,
     keepers: Vec<Keeper>,
+    /// Whether the database tells how large each table is.
+    tells_sizes: bool,
     /// Whether the database tells how many rows are dead.
     tells_dead: bool,
 }
@@ -82,6 +84,7 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
             .map(|table| row(table, largest, now))
             .collect(),
         keepers: storage.held_back_by.iter().map(keeper).collect(),
+        tells_sizes: largest > 0,
         tells_dead: storage.tables.iter().any(|table| table.dead_rows.is_some()),
     };
     Ok(answer(&visitor, &page, &page.as_live()))
