@@ -60,6 +60,8 @@ type Latest<T> = Option<Result<Counted<T>, Problem>>;
 pub(crate) struct Sampled<T> {
     latest: watch::Sender<Latest<T>>,
     under_way: Arc<Mutex<bool>>,
+    /// What was counted before is not true any more.
+    outdated: Mutex<Moment>,
 }
 
 impl<T> Default for Sampled<T> {
@@ -67,6 +69,7 @@ impl<T> Default for Sampled<T> {
         Self {
             latest: watch::Sender::new(None),
             under_way: Arc::default(),
+            outdated: Mutex::new(Moment::ZERO),
         }
     }
 }
@@ -91,6 +94,7 @@ impl<T: Send + Sync + 'static> Sampled<T> {
     {
         if let Some(Ok(counted)) = &*self.latest.borrow()
             && counted.is_fresh()
+            && self.is_true(counted)
         {
             return Ok(Some(counted.clone()));
         }
@@ -103,6 +107,16 @@ impl<T: Send + Sync + 'static> Sampled<T> {
             Some(Err(error)) => Err(error.clone()),
             None => Ok(None),
         }
+    }
+
+    /// Something was changed, and whoever did it wants to see it.
+    pub(crate) fn outdate(&self) {
+        *self.outdated.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
+    }
+
+    /// Whether nothing was changed here since it was begun to be counted.
+    pub(crate) fn is_true(&self, counted: &Counted<T>) -> bool {
+        counted.at > *self.outdated.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn begin<C, F>(&self, count: C)
@@ -176,6 +190,18 @@ mod tests {
         tokio::time::advance(Duration::from_secs(30)).await;
         assert_eq!(*sampled.get(count()).await.unwrap().unwrap().value, 0);
         assert_eq!(counts.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_counted_before_a_change_is_counted_again() {
+        let sampled = Sampled::default();
+        let before = sampled.get(|| async { Ok(1) }).await.unwrap().unwrap();
+        sampled.outdate();
+        assert!(!sampled.is_true(&before));
+        tokio::time::advance(Duration::from_millis(1)).await;
+        let after = sampled.get(|| async { Ok(2) }).await.unwrap().unwrap();
+        assert_eq!(*after.value, 2);
+        assert!(sampled.is_true(&after));
     }
 
     #[tokio::test(start_paused = true)]

@@ -64,6 +64,20 @@ impl Site {
         self.status.get(move || async move { desk.status().await }).await
     }
 
+    /// Somebody changed something here.
+    pub(crate) fn changed(&self) {
+        self.status.outdate();
+        self.issues.outdate();
+    }
+
+    /// The figures for whoever waits for them: a program.
+    pub(crate) async fn figures(&self) -> Result<Arc<StatusReport>, Problem> {
+        match self.status().await? {
+            Some(counted) if counted.is_exact() && self.status.is_true(&counted) => Ok(counted.value),
+            _ => Ok(Arc::new(self.desk.status().await?)),
+        }
+    }
+
     /// The figures as they were last counted, for what need not be fresh.
     pub(crate) fn last_status(&self) -> Option<Counted<StatusReport>> {
         self.status.latest()

@@ -126,7 +126,9 @@ impl Database {
             .stdin(Stdio::null());
         command
             .env_remove("COLUMNS")
-            .env("REDELIVER_DATABASE", &self.address);
+            .env("REDELIVER_DATABASE", &self.address)
+            .env("REDELIVER_LISTEN", "off")
+            .env("REDELIVER_LOG_FORMAT", "human");
         command
     }
 

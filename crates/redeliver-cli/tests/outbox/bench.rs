@@ -52,7 +52,11 @@ impl Folder {
         for variable in ["COLUMNS", "REDELIVER_DATABASE", "VISUAL", "EDITOR"] {
             command.env_remove(variable);
         }
-        command.env("USER", "alice");
+        // One test runs beside the other: a desk is opened only where it is asked for.
+        command
+            .env("USER", "alice")
+            .env("REDELIVER_LISTEN", "off")
+            .env("REDELIVER_LOG_FORMAT", "human");
         command
     }
 

@@ -13,6 +13,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "replay",
         "migrate",
         "check",
+        "config",
         "destination test",
         "doctor",
         "listen",

@@ -6,6 +6,7 @@ mod bench;
 mod check;
 mod configuration;
 mod dead;
+mod desk;
 mod destination;
 mod errors;
 mod help;

@@ -47,7 +47,7 @@ impl Workshop {
         let log = self.directory.join(format!("relay-{run}.log"));
         let child = self
             .command(&log)?
-            .arg("serve")
+            .args(["serve", "--listen", "off"])
             .arg("--config")
             .arg(&configuration)
             .args(["--database", database])

@@ -10,6 +10,7 @@ use redeliver_outbox::{
     store::StoreError,
 };
 use redeliver_policy::duration;
+use serde::Serialize;
 
 use super::{
     database::DatabaseFlags,
@@ -221,15 +222,24 @@ fn problem(topic: &'static str, what: String, next: &str) -> Finding {
     }
 }
 
+/// A finding, and where.
+#[derive(Serialize)]
+struct Placed<'a> {
+    #[serde(flatten)]
+    finding: finding::FindingForm<'a>,
+    place: &'a str,
+}
+
 fn tell(all: &[Found], as_json: bool) {
     let rows = all
         .iter()
         .flat_map(|found| found.findings.iter().map(|finding| (&*found.place, finding)));
     if as_json {
         for (place, finding) in rows {
-            let mut form = finding::form(finding);
-            form["place"] = place.into();
-            output::json(&form);
+            output::json(&Placed {
+                finding: finding::FindingForm::of(finding),
+                place,
+            });
         }
         return;
     }

@@ -31,7 +31,7 @@ pub(super) async fn run(args: &DoctorArgs) -> anyhow::Result<Exit> {
     looked.map_err(|error| outbox.named(error))?;
     for finding in &findings {
         match args.json {
-            true => output::json(&finding::form(finding)),
+            true => output::json(&finding::FindingForm::of(finding)),
             false => output::line(&words(finding)),
         }
     }

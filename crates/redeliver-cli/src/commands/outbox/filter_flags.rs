@@ -114,7 +114,7 @@ pub(super) fn at_least_one(text: &str) -> Result<usize, String> {
     limit.ok_or_else(|| format!("must be a whole number from 1 to {}", u32::MAX))
 }
 
-pub(super) fn reason(text: &str) -> Result<DeadReason, String> {
+pub(crate) fn reason(text: &str) -> Result<DeadReason, String> {
     text.parse().map_err(|_| {
         let reasons: Vec<&str> = DeadReason::ALL.iter().map(|reason| reason.as_str()).collect();
         format!("must be one of {}", reasons.join(", "))

@@ -1,7 +1,8 @@
 //! Findings, as they are told.
 
 use redeliver_outbox::desk::{Finding, Grade};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 pub(super) const fn grade(grade: Grade) -> &'static str {
     match grade {
@@ -11,11 +12,26 @@ pub(super) const fn grade(grade: Grade) -> &'static str {
     }
 }
 
-pub(super) fn form(finding: &Finding) -> Value {
-    json!({
-        "grade": grade(finding.grade),
-        "topic": finding.topic,
-        "what": finding.what,
-        "next": finding.next,
-    })
+/// What a look at the outbox's health found.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct FindingForm<'a> {
+    /// good, advice or problem.
+    grade: &'static str,
+    /// What was looked at.
+    topic: &'a str,
+    /// What was found, in one sentence.
+    what: &'a str,
+    /// What to do; empty if nothing.
+    next: &'a str,
+}
+
+impl<'a> FindingForm<'a> {
+    pub(crate) fn of(finding: &'a Finding) -> Self {
+        Self {
+            grade: grade(finding.grade),
+            topic: finding.topic,
+            what: &finding.what,
+            next: &finding.next,
+        }
+    }
 }

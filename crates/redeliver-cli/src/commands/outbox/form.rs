@@ -7,9 +7,10 @@ use redeliver_outbox::{
 };
 use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// A payload under one of two names: as text, or, where it is none, as base64.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct PayloadForm {
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
@@ -33,7 +34,7 @@ impl PayloadForm {
 }
 
 /// A message, in the order in which an operator looks: why it is where it is, what it met, what it is.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct RecordForm<'a> {
     id: String,
     number: i64,
@@ -107,7 +108,7 @@ fn headers(text: &str) -> Value {
 }
 
 /// Everything about one message.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DetailForm<'a> {
     #[serde(flatten)]
     record: RecordForm<'a>,
@@ -138,8 +139,8 @@ impl<'a> DetailForm<'a> {
 }
 
 /// A message that was made of an event.
-#[derive(Debug, Serialize)]
-struct BranchForm<'a> {
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BranchForm<'a> {
     destination: &'a str,
     number: i64,
     id: Option<String>,
@@ -160,8 +161,8 @@ impl<'a> BranchForm<'a> {
 }
 
 /// A failed attempt.
-#[derive(Debug, Serialize)]
-struct AttemptForm<'a> {
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct AttemptForm<'a> {
     redrive: u32,
     attempt: u32,
     at: String,
@@ -188,7 +189,7 @@ impl<'a> AttemptForm<'a> {
 }
 
 /// An operator's act.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AuditForm<'a> {
     number: i64,
     at: String,

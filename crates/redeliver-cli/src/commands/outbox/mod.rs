@@ -3,14 +3,15 @@
 mod act_flags;
 mod audit;
 mod check;
+mod config;
 mod database;
-mod dead;
+pub(crate) mod dead;
 pub(crate) mod destination;
 mod doctor;
-mod filter_flags;
-mod finding;
+pub(crate) mod filter_flags;
+pub(crate) mod finding;
 pub(crate) mod form;
-mod job;
+pub(crate) mod job;
 mod list;
 mod migrate;
 pub(crate) mod payload;
@@ -41,6 +42,7 @@ pub(crate) enum OutboxCommand {
     Replay(replay::ReplayArgs),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
+    Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
 }
@@ -90,6 +92,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Check(args) => check::run(&args).await,
+        OutboxCommand::Config(args) => config::run(&args),
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {
             let outbox = args.database().open().await?;

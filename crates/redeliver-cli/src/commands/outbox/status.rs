@@ -10,10 +10,11 @@ use anyhow::Context as _;
 use clap::Args;
 use redeliver::clock;
 use redeliver_outbox::{
-    desk::{Figures, StatusReport},
+    desk::{Figures, StatusReport, WorkerRecord},
     live::Live,
 };
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{
     database::{DatabaseFlags, Outbox},
@@ -72,7 +73,7 @@ pub(super) async fn run(args: &StatusArgs, outbox: &Outbox) -> anyhow::Result<Ex
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct FiguresForm {
     due_now: u64,
     waiting: u64,
@@ -99,8 +100,8 @@ impl FiguresForm {
     }
 }
 
-#[derive(Debug, Serialize)]
-struct StatusForm<'a> {
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StatusForm<'a> {
     now: String,
     #[serde(flatten)]
     total: FiguresForm,
@@ -114,8 +115,8 @@ struct StatusForm<'a> {
     shards: ShardsForm,
 }
 
-#[derive(Debug, Serialize)]
-struct WorkerForm<'a> {
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WorkerForm<'a> {
     id: &'a str,
     alive: bool,
     shards: u32,
@@ -124,22 +125,27 @@ struct WorkerForm<'a> {
     seen_at: String,
 }
 
-#[derive(Debug, Serialize)]
-struct ShardsForm {
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ShardsForm {
     total: u32,
     without_owner: u32,
 }
 
-impl<'a> StatusForm<'a> {
-    fn of(report: &'a StatusReport, live: &'a Live) -> Self {
-        let workers = report.workers.iter().map(|worker| WorkerForm {
+impl<'a> WorkerForm<'a> {
+    pub(crate) fn of(worker: &'a WorkerRecord) -> Self {
+        Self {
             id: &worker.id,
             alive: worker.alive,
             shards: worker.shards,
             in_flight: worker.in_flight,
             started_at: worker.started_at.to_string(),
             seen_at: worker.seen_at.to_string(),
-        });
+        }
+    }
+}
+
+impl<'a> StatusForm<'a> {
+    pub(crate) fn of(report: &'a StatusReport, live: &'a Live) -> Self {
         let destinations = report.destinations.iter();
         Self {
             now: report.now.to_string(),
@@ -155,7 +161,7 @@ impl<'a> StatusForm<'a> {
                 .iter()
                 .map(|(name, live)| (name.as_str(), LiveForm::of(live)))
                 .collect(),
-            workers: workers.collect(),
+            workers: report.workers.iter().map(WorkerForm::of).collect(),
             shards: ShardsForm {
                 total: report.shards,
                 without_owner: report.shards_without_owner,

@@ -1,5 +1,12 @@
 //! The API under `/api/v1`: everything that the commands do, for programs.
 
+mod dead;
+mod destinations;
+mod extract;
+mod filter;
+mod given;
+mod look;
+mod messages;
 mod status;
 
 use std::sync::Arc;
@@ -48,6 +55,19 @@ impl Modify for Token {
 pub(super) fn router() -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
     let (router, document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(status::status))
+        .routes(routes!(messages::list, messages::enqueue))
+        .routes(routes!(messages::show, messages::edit))
+        .routes(routes!(messages::reason))
+        .routes(routes!(messages::payload))
+        .routes(routes!(dead::redrive))
+        .routes(routes!(dead::discard))
+        .routes(routes!(destinations::list))
+        .routes(routes!(destinations::show))
+        .routes(routes!(destinations::pause))
+        .routes(routes!(destinations::resume))
+        .routes(routes!(look::workers))
+        .routes(routes!(look::audit))
+        .routes(routes!(look::doctor))
         .split_for_parts();
     (router, Arc::new(document))
 }

@@ -33,7 +33,7 @@ const OWN_AFFAIR: [&str; 2] = ["/logout", "/preferences"];
 pub(crate) struct Guard {
     hosts: Hosts,
     tokens: Vec<Token>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
 }
 
 impl Guard {
@@ -41,8 +41,17 @@ impl Guard {
         Self {
             hosts: Hosts::new(&settings.hosts),
             tokens: settings.tokens.clone(),
-            sessions: Sessions::default(),
+            sessions: Arc::default(),
         }
+    }
+
+    /// One by other settings. Who is known by a cookie stays known unless the tokens are others now.
+    pub(crate) fn renewed(&self, settings: &ServerSettings) -> Self {
+        let mut guard = Self::new(settings);
+        if guard.tokens == self.tokens {
+            guard.sessions = Arc::clone(&self.sessions);
+        }
+        guard
     }
 
     /// Whether nobody is asked who they are.
@@ -90,7 +99,7 @@ impl Guard {
     fn look(&self, request: &Request) -> Result<Option<Caller>, Problem> {
         let headers = request.headers();
         let host = self.hosts.check(request)?;
-        let changes = !matches!(*request.method(), Method::GET | Method::HEAD);
+        let changes = changes(request.method());
         if changes {
             hosts::same_origin(headers, host)?;
         }
@@ -114,6 +123,10 @@ impl Guard {
     }
 }
 
+fn changes(method: &Method) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD)
+}
+
 /// Whether the answer at this path is a page for a person.
 pub(super) fn wants_page(path: &str) -> bool {
     !(path.starts_with("/api/") || path == "/metrics" || path == "/healthz" || path == "/readyz")
@@ -126,7 +139,12 @@ pub(super) async fn check(State(site): State<Arc<Site>>, mut request: Request, n
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller);
             }
-            next.run(request).await
+            let changes = changes(request.method());
+            let response = next.run(request).await;
+            if changes {
+                site.changed();
+            }
+            response
         }
         Err(problem) => {
             let path = request.uri().path();

@@ -107,7 +107,7 @@ fn headers(given: &[String]) -> Result<Option<String>, BadInput> {
 }
 
 /// Refuses what would be quarantined again at once.
-fn check(edit: &Edit, detail: &Detail) -> Result<(), BadInput> {
+pub(crate) fn check(edit: &Edit, detail: &Detail) -> Result<(), BadInput> {
     let record = &detail.record;
     let content_type = edit.content_type.as_deref().or(record.content_type.as_deref());
     if let Some(payload) = &edit.payload {

@@ -2,11 +2,12 @@
 
 use redeliver_outbox::{Hold, live::LiveFigures};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{super::status::FiguresForm, overview::Overview};
 
 /// A hold.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct HoldForm<'a> {
     destination: &'a str,
     kind: &'static str,
@@ -30,7 +31,7 @@ impl<'a> HoldForm<'a> {
 }
 
 /// How workers find a destination.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LiveForm<'a> {
     state: &'static str,
     in_flight: u64,
@@ -66,7 +67,7 @@ impl<'a> LiveForm<'a> {
 }
 
 /// All of a destination.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct DestinationForm<'a> {
     destination: &'a str,
     configured: bool,

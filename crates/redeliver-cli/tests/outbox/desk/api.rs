@@ -1,0 +1,220 @@
+//! What a program does at the desk.
+
+use serde_json::{Value, json};
+
+use super::Desk;
+use crate::bench::Folder;
+
+fn opened() -> (Folder, Desk) {
+    let folder = Folder::new();
+    let desk = Desk::open(&folder);
+    (folder, desk)
+}
+
+#[test]
+fn a_message_goes_in_once_and_arrives() {
+    let (_folder, desk) = opened();
+    let headers = [
+        ("content-type", "application/json"),
+        ("idempotency-key", "order-7"),
+    ];
+    let send = |body: Value| desk.send("POST", "/api/v1/messages", &headers, Some(&body.to_string()));
+    let message = json!({ "destination": "log", "key": "7", "json": { "order": 7 } });
+    let first = send(message.clone());
+    assert_eq!((first.status, &first.json()["duplicate"]), (201, &false.into()));
+    let again = send(message);
+    assert_eq!((again.status, &again.json()["duplicate"]), (200, &true.into()));
+    assert_eq!(again.json()["id"], first.json()["id"]);
+    let other = send(json!({ "destination": "log", "key": "7", "json": { "order": 8 } }));
+    assert_eq!((other.status, &other.json()["type"]), (422, &"invalid".into()));
+    let sent = desk.until("/api/v1/messages/1", |answer| answer.json()["status"] == "sent");
+    assert_eq!(sent.json()["payload"], r#"{"order":7}"#);
+    assert_eq!(desk.get("/api/v1/messages/1/payload").body, r#"{"order":7}"#);
+    let why = desk.get("/api/v1/messages/1/why").json();
+    assert!(why["why"].as_str().unwrap().contains("arrived at log"), "{why}");
+    let all = desk.get("/api/v1/messages").json();
+    assert_eq!(all["items"].as_array().unwrap().len(), 1, "{all}");
+}
+
+#[test]
+fn a_dead_letter_is_found_mended_and_put_back() {
+    let (_folder, desk) = opened();
+    for number in 1..=3 {
+        let message = json!({ "destination": "nowhere", "json": number });
+        assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
+    }
+    let dead = "/api/v1/messages?status=dead_lettered&reason=unknown_destination";
+    desk.until(dead, |answer| {
+        answer.json()["items"].as_array().unwrap().len() == 3
+    });
+    let json = [("content-type", "application/json")];
+    let edit = r#"{"destination":"log","payload":"{\"mended\":true}","who":"bob","why":"a typo"}"#;
+    let edited = desk.send("PATCH", "/api/v1/messages/1", &json, Some(edit));
+    assert_eq!(edited.status, 200, "{edited:?}");
+    let one = json!({ "filter": { "messages": "1" }, "act": { "who": "bob", "why": "mended" } });
+    let preview = json!({ "filter": { "messages": "1" }, "preview": true });
+    let told = desk.post("/api/v1/dead/redrive", &preview).json();
+    assert_eq!((&told["matching"], &told["done"]), (&1.into(), &json!([])));
+    assert_eq!(
+        desk.post("/api/v1/dead/redrive", &one).json()["done"]
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+    // Said twice, done once.
+    assert_eq!(desk.post("/api/v1/dead/redrive", &one).json()["done"], json!([]));
+    let sent = desk
+        .until("/api/v1/messages/1", |answer| answer.json()["status"] == "sent")
+        .json();
+    assert_eq!(
+        (&sent["payload"], &sent["redrives"]),
+        (&r#"{"mended":true}"#.into(), &1.into())
+    );
+    let late = desk.send("PATCH", "/api/v1/messages/1", &json, Some(edit));
+    assert_eq!((late.status, &late.json()["type"]), (409, &"conflict".into()));
+    assert!(late.body.contains("sent"), "{late:?}");
+    let unsaid = json!({ "filter": { "destination": "nowhere" } });
+    assert_eq!(desk.post("/api/v1/dead/discard", &unsaid).status, 400);
+    let said = json!({ "filter": { "destination": "nowhere" }, "act": { "why": "a test" } });
+    assert_eq!(
+        desk.post("/api/v1/dead/discard", &said).json()["done"]
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+    let acts = desk.get("/api/v1/audit").json();
+    let acts: Vec<(&str, &str)> = acts["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|act| (act["action"].as_str().unwrap(), act["who"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        acts,
+        [
+            ("discard", "api"),
+            ("discard", "api"),
+            ("redrive", "bob"),
+            ("edit", "bob")
+        ]
+    );
+}
+
+#[test]
+fn a_destination_is_held_and_let_go() {
+    let (_folder, desk) = opened();
+    let why = json!({ "why": "maintenance", "who": "bob" });
+    let paused = desk.post("/api/v1/destinations/log/pause", &why).json();
+    assert_eq!(
+        (&paused["changed"], &paused["hold"]["who"]),
+        (&true.into(), &"bob".into())
+    );
+    assert_eq!(
+        desk.post("/api/v1/destinations/log/pause", &why).json()["changed"],
+        false
+    );
+    assert_eq!(desk.get("/api/v1/destinations/log").json()["state"], "paused");
+    assert_eq!(
+        desk.post("/api/v1/destinations/log/resume", &why).json()["changed"],
+        true
+    );
+    assert_eq!(desk.post("/api/v1/destinations/nowhere/pause", &why).status, 404);
+    assert_eq!(desk.get("/api/v1/destinations/nowhere").status, 404);
+    let all = desk.get("/api/v1/destinations").json();
+    assert_eq!(all["items"][0]["destination"], "log", "{all}");
+}
+
+#[test]
+fn pages_follow_one_another() {
+    let (_folder, desk) = opened();
+    let pause = json!({ "why": "so that they stay" });
+    desk.post("/api/v1/destinations/log/pause", &pause);
+    for number in 0..7 {
+        desk.post(
+            "/api/v1/messages",
+            &json!({ "destination": "log", "payload": number.to_string() }),
+        );
+    }
+    for (order, expected) in [
+        ("oldest", [1, 2, 3, 4, 5, 6, 7]),
+        ("newest", [7, 6, 5, 4, 3, 2, 1]),
+    ] {
+        let (mut numbers, mut after) = (Vec::new(), String::new());
+        loop {
+            let page = desk
+                .get(&format!("/api/v1/messages?limit=3&order={order}{after}"))
+                .json();
+            let items = page["items"].as_array().unwrap();
+            numbers.extend(items.iter().map(|item| item["number"].as_i64().unwrap()));
+            match page["next"].as_i64() {
+                Some(next) => after = format!("&after={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(numbers, expected, "{order}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_by_name() {
+    let (_folder, desk) = opened();
+    for (body, part) in [
+        (json!({}), "nothing to deliver"),
+        (json!({ "json": 1 }), "destination"),
+        (json!({ "destination": "", "json": 1 }), "destination"),
+        (
+            json!({ "destination": "log", "json": 1, "payload": "1" }),
+            "give one",
+        ),
+        (
+            json!({ "destination": "log", "payload_base64": "?" }),
+            "payload_base64",
+        ),
+        (
+            json!({ "destination": "log", "json": 1, "not_before": "soon" }),
+            "not_before",
+        ),
+        (
+            json!({ "destination": "log", "json": 1, "headers": { "host": "x" } }),
+            "header",
+        ),
+        (
+            json!({ "destination": "log", "json": 1, "colour": "red" }),
+            "colour",
+        ),
+        (json!({ "destination": "a\u{0}b", "json": 1 }), "destination"),
+        (json!([1]), "object"),
+    ] {
+        let answer = desk.post("/api/v1/messages", &body);
+        assert_eq!(answer.status, 400, "{body}: {answer:?}");
+        assert!(answer.body.contains(part), "{body}: {}", answer.body);
+    }
+    for (path, status) in [
+        ("/api/v1/messages/oops", 400),
+        ("/api/v1/messages/99", 404),
+        ("/api/v1/messages/%00", 400),
+        ("/api/v1/nothing", 404),
+    ] {
+        let answer = desk.get(path);
+        assert_eq!(answer.status, status, "{path}");
+        assert_eq!(
+            answer.header("content-type"),
+            "application/problem+json",
+            "{path}"
+        );
+    }
+    let large = format!(r#"{{"destination":"log","payload":"{}"}}"#, "x".repeat(3 << 20));
+    let answer = desk.send(
+        "POST",
+        "/api/v1/messages",
+        &[("content-type", "application/json")],
+        Some(&large),
+    );
+    assert_eq!(
+        (answer.status, &answer.json()["type"]),
+        (413, &"too-large".into())
+    );
+    assert_eq!(desk.send("DELETE", "/api/v1/messages/1", &[], None).status, 405);
+}
