@@ -209,7 +209,8 @@ impl TryFrom<PageForm> for Page {
 }
 
 fn fingerprint(text: &str) -> Result<Fingerprint, String> {
-    text.parse().map_err(|error: redeliver_outbox::NoFingerprint| error.to_string())
+    text.parse()
+        .map_err(|error: redeliver_outbox::NoFingerprint| error.to_string())
 }
 
 fn whole(text: &str) -> Result<u32, String> {

@@ -44,7 +44,8 @@ struct Lanes {
     freshness: String,
     parked: Vec<Row>,
     blocked: Vec<Row>,
-    most: usize,
+    /// Whether there may be more that are parked.
+    more_parked: bool,
 }
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
@@ -59,9 +60,9 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
         frame: Frame::new("Lanes", LANES, &site, &visitor),
         counting: counted.is_none(),
         freshness: counted.as_ref().map_or(String::new(), freshness),
+        more_parked: parked.len() >= LANES_SHOWN,
         parked: rows(parked),
         blocked: rows(blocked),
-        most: LANES_SHOWN,
     };
     Ok(answer(&visitor, &page, &page.as_live()))
 }

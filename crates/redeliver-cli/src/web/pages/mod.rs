@@ -32,6 +32,9 @@ mod timeline;
 mod words;
 mod workers;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use axum::{
