@@ -157,7 +157,10 @@
     j: () => step(1),
     k: () => step(-1),
     x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(),
-    t: () => [...document.querySelectorAll(".theme button:not([aria-pressed])[value=light], .theme button:not([aria-pressed])[value=dark]")].find((button) => button.offsetParent)?.click(),
+    t: () => {
+      const dark = (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+      [...document.querySelectorAll(`.theme button[value=${dark ? "light" : "dark"}]`)].find((button) => button.offsetParent)?.click();
+    },
   };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.matches("input, textarea")) return event.target.blur();

@@ -4,12 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use askama::Template;
 use axum::extract::State;
-use redeliver_outbox::desk::StatusReport;
+use redeliver_outbox::{Timestamp, desk::StatusReport};
 
 use super::{
     address, charts,
     destinations::{self, Row},
     frame::{Answered, Frame, OVERVIEW, Visitor, page as answer},
+    issues,
     outlook::Coming,
     picture::{Lines, Share},
     words::{Prose, about, freshness, grouped},
@@ -55,15 +56,26 @@ struct Overview {
     rows: Vec<Row>,
     flow: Lines,
     coming: Option<Coming>,
+    /// The issues with the most letters.
+    issues: Vec<issues::Row>,
 }
 
+/// How many issues stand here.
+const ISSUES_HERE: usize = 5;
 /// The most rows of the distribution of attempts; what is above is one row.
 const ATTEMPT_ROWS: usize = 8;
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
     let status = site.status().await?;
     let report = status.as_ref().map(|status| &*status.value);
+    let now = Timestamp::wall();
+    let known = site.issues().await?;
+    let issues = known.iter().flat_map(|known| known.value.iter());
     let overview = Overview {
+        issues: issues
+            .take(ISSUES_HERE)
+            .map(|detail| issues::Row::of(&detail.issue, Some(&detail.hours), now))
+            .collect(),
         counting: report.is_none(),
         freshness: status.as_ref().map_or(String::new(), freshness),
         tiles: report.map_or_else(Vec::new, |report| tiles(report, &site)),

@@ -408,12 +408,15 @@ async fn whoever_may_only_look_is_offered_nothing_else() {
     let desk = desk_for(vec![reader]).await;
     let bearer = format!("Bearer {SECRET}");
     let letter = format!("/messages/{}", desk.letters[0]);
+    let edit = format!("{letter}/edit");
     let destination = format!("/destinations/{}", super::address::encoded(PLACE));
     for path in [
         &letter,
         &destination,
         "/messages?status=dead_lettered",
         "/letters/redrive?status=dead_lettered",
+        "/letters/patch?status=dead_lettered",
+        &edit,
         "/issues",
     ] {
         let (status, page) = desk.get(path, &[("authorization", &bearer)]).await;
