@@ -67,7 +67,7 @@ pub const SEARCH_FIRST_WINDOW: i64 = 2000;
 /// How many numbers a search looks at with one statement at most, however long it has found nothing.
 pub const SEARCH_LARGEST_WINDOW: i64 = 200_000;
 /// How many live messages are looked at to tell how deep some lanes are: no index tells it.
-pub const DEPTH_ROWS: usize = 100_000;
+pub const DEPTH_ROWS: usize = 25_000;
 /// From here on a lane is just deep.
 pub const DEEPEST_LANE: u64 = 10_000;
 /// How many scheduled messages are looked at to find the lanes that wait for one of them.

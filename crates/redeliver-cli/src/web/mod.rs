@@ -54,7 +54,7 @@ fn current(site: &watch::Receiver<Arc<Site>>, made: &Mutex<(Arc<Site>, Router)>)
 
 /// Everything that is answered. What guards stands around all of it, so that a route cannot be left out.
 fn router(site: Arc<Site>) -> Router {
-    let (api, document) = api::router();
+    let (api, document) = api::router(site.guard.is_open());
     let guarded = Router::new()
         .merge(api)
         .merge(pages::router())

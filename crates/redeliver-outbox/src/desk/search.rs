@@ -37,6 +37,7 @@ pub(super) async fn search<D: Desk + ?Sized>(
     }
     let mut way = Way::of(page);
     while found.records.len() < page.limit {
+        let before = clock::now();
         let nearest = desk.nearest(filter, way.behind, page.newest_first).await?;
         let Some(window) = nearest.and_then(|nearest| way.window(nearest)) else {
             found.complete = true;
@@ -57,10 +58,15 @@ pub(super) async fn search<D: Desk + ?Sized>(
                 .into_iter()
                 .filter(|record| !named.is_some_and(|named| is(record, named))),
         );
-        if clock::now().since(begun) >= budget {
+        let now = clock::now();
+        let Some(left) = budget
+            .checked_sub(now.since(begun))
+            .filter(|left| !left.is_zero())
+        else {
             return Ok(found);
-        }
+        };
         way.behind = found.next;
+        way.lengthen(now.since(before), left);
     }
     // The message that was named filled the page by itself: everything else is behind it.
     let beginning = if page.newest_first { i64::MAX } else { -1 };
@@ -96,8 +102,20 @@ impl Way {
         }
     }
 
+    /// Twice as far the next time, unless that would take longer than there is time: what is looked at may hold little or much.
+    fn lengthen(&mut self, took: Duration, left: Duration) {
+        let affordable = left.as_nanos() / took.as_nanos().max(1);
+        let times = i64::try_from(affordable).unwrap_or(i64::MAX).clamp(0, 2);
+        let step = if times == 0 {
+            self.step / 2
+        } else {
+            self.step * times
+        };
+        self.step = step.clamp(limits::SEARCH_FIRST_WINDOW, limits::SEARCH_LARGEST_WINDOW);
+    }
+
     /// The window that begins with this number; none if that is further than the page goes.
-    fn window(&mut self, nearest: i64) -> Option<Page> {
+    fn window(&self, nearest: i64) -> Option<Page> {
         let (after, until) = if self.page.newest_first {
             let until = nearest.saturating_sub(self.step - 1).max(0);
             (nearest.saturating_add(1), until.max(self.page.until.unwrap_or(0)))
@@ -113,7 +131,6 @@ impl Way {
         } else {
             nearest <= until
         };
-        self.step = (self.step * 2).min(limits::SEARCH_LARGEST_WINDOW);
         within.then_some(Page {
             after: Some(after),
             until: Some(until),
@@ -141,6 +158,7 @@ mod tests {
             let window = way.window(1_000_000).unwrap();
             assert_eq!(window.after, Some(999_999));
             lengths.push(window.until.unwrap() - 999_999);
+            way.lengthen(Duration::from_millis(1), Duration::from_secs(1));
         }
         assert_eq!(
             lengths,
@@ -148,7 +166,11 @@ mod tests {
                 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 200_000, 200_000
             ]
         );
-        let mut bounded = Way::of(Page {
+        way.lengthen(Duration::from_secs(2), Duration::from_secs(3));
+        assert_eq!(way.step, 200_000, "as much again is what there is time for");
+        way.lengthen(Duration::from_secs(2), Duration::from_secs(1));
+        assert_eq!(way.step, 100_000, "half of it is");
+        let bounded = Way::of(Page {
             until: Some(1500),
             ..PAGE
         });

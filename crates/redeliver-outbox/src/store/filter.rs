@@ -20,6 +20,7 @@ pub(crate) struct Dialect {
 }
 
 /// Where the hot table is found by number.
+#[cfg(any(feature = "sqlite", feature = "mysql", test))]
 pub(crate) const LIVE_BY_NUMBER: &str =
     "SELECT {nearest}(number) AS number FROM redeliver_outbox WHERE number {beyond} {place}";
 
@@ -43,8 +44,9 @@ pub(crate) fn places(filter: &Filter) -> Vec<&'static str> {
     PLACES.into_iter().filter(|place| asked(place)).collect()
 }
 
-/// The statement that finds the number behind the one of the first parameter, wherever the filter can find something.
-pub(crate) fn nearest(filter: &Filter, newest_first: bool, dialect: Dialect) -> String {
+/// The statement that finds the number behind the one of the first parameter, wherever the filter can find something; none if that is
+/// nowhere.
+pub(crate) fn nearest(filter: &Filter, newest_first: bool, dialect: Dialect) -> Option<String> {
     let (nearest, beyond, order) = if newest_first {
         ("MAX", "<", "DESC")
     } else {
@@ -61,16 +63,16 @@ pub(crate) fn nearest(filter: &Filter, newest_first: bool, dialect: Dialect) -> 
             format!("SELECT {{nearest}}(number) AS number FROM redeliver_{table} WHERE number {{beyond}} {{place}}")
         })
         .collect();
-    let parts = if parts.is_empty() {
-        "SELECT NULL AS number".to_owned()
-    } else {
-        parts.join(" UNION ALL ")
-    };
-    format!("SELECT {{nearest}}(number) FROM ({parts}) AS parts")
+    if parts.is_empty() {
+        return None;
+    }
+    let parts = parts.join(" UNION ALL ");
+    let statement = format!("SELECT {{nearest}}(number) FROM ({parts}) AS parts")
         .replace("{nearest}", nearest)
         .replace("{beyond}", beyond)
         .replace("{order}", order)
-        .replace("{place}", &(dialect.placeholder)(1))
+        .replace("{place}", &(dialect.placeholder)(1));
+    Some(statement)
 }
 
 /// Where the search for the nearest number begins, if nothing was before.
@@ -199,28 +201,34 @@ impl Conditions {
         }
     }
 
+    /// The numbers first and by themselves: they are what an index finds.
     fn messages(&mut self, messages: &[MessageRef]) {
         if messages.is_empty() {
             return;
         }
-        self.sql.push_str(" AND (1 = 0");
+        let number = |message: &MessageRef| match message {
+            MessageRef::Number(number) => *number,
+            MessageRef::Id(id) => id.number(),
+        };
+        self.any("number", messages.iter().map(number).map(Value::Integer));
+        // The row of this number may be another message's after a restore from a backup: the whole id has to fit.
+        let (mut numbers, mut ids) = (Vec::new(), Vec::new());
         for message in messages {
             match message {
-                MessageRef::Number(number) => {
-                    let place = self.place(Value::Integer(*number));
-                    let _ = write!(self.sql, " OR number = {place}");
-                }
-                // The row of this number may be another message's after a restore from a backup: the whole id has to fit.
-                MessageRef::Id(id) => {
-                    let (number, text) = (
-                        self.place(Value::Integer(id.number())),
-                        self.place(Value::Text(id.to_string())),
-                    );
-                    let _ = write!(self.sql, " OR (number = {number} AND id = {text})");
-                }
+                MessageRef::Number(number) => numbers.push(Value::Integer(*number)),
+                MessageRef::Id(id) => ids.push(Value::Text(id.to_string())),
             }
         }
-        self.sql.push(')');
+        if ids.is_empty() {
+            return;
+        }
+        let ids = self.places_of(ids);
+        let fits = if numbers.is_empty() {
+            format!("id IN ({ids})")
+        } else {
+            format!("(id IN ({ids}) OR number IN ({}))", self.places_of(numbers))
+        };
+        let _ = write!(self.sql, " AND {fits}");
     }
 
     /// By the id or the number as well, so that a search for one finds it among all that only mention it.
@@ -251,10 +259,15 @@ impl Conditions {
     }
 
     fn any(&mut self, column: &str, values: impl Iterator<Item = Value>) {
-        let places: Vec<String> = values.map(|value| self.place(value)).collect();
+        let places = self.places_of(values);
         if !places.is_empty() {
-            let _ = write!(self.sql, " AND {column} IN ({})", places.join(", "));
+            let _ = write!(self.sql, " AND {column} IN ({places})");
         }
+    }
+
+    fn places_of(&mut self, values: impl IntoIterator<Item = Value>) -> String {
+        let places: Vec<String> = values.into_iter().map(|value| self.place(value)).collect();
+        places.join(", ")
     }
 
     fn compare(&mut self, column: &str, operator: &str, value: Value) {
@@ -271,6 +284,7 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::MessageId;
 
     const NUMBERED: Dialect = Dialect {
         placeholder: |n| format!("${n}"),
@@ -294,10 +308,34 @@ mod tests {
             newest_first: true,
         };
         let conditions = Conditions::of(&filter, NUMBERED).page(page);
-        let expected = "1 = 1 AND (1 = 0 OR number = $1) AND place IN ('live', 'dead') AND status IN ($2, $3) AND strpos(LOWER(COALESCE(last_error, '')), LOWER($4)) > 0 \
+        let expected = "1 = 1 AND number IN ($1) AND place IN ('live', 'dead') AND status IN ($2, $3) AND strpos(LOWER(COALESCE(last_error, '')), LOWER($4)) > 0 \
                         AND number < $5 AND number >= $6 ORDER BY number DESC LIMIT $7";
         assert_eq!(conditions.sql, expected);
         assert_eq!(conditions.values.len(), 7);
         assert_eq!(conditions.values[3], Value::Text("O'Brien%".to_owned()));
+    }
+
+    #[test]
+    fn messages_are_found_by_number_and_known_by_id() {
+        let id = MessageId::new(9, 4);
+        let sql = |messages: Vec<MessageRef>| {
+            let filter = Filter {
+                messages,
+                ..Filter::default()
+            };
+            let conditions = Conditions::of(&filter, NUMBERED);
+            (conditions.sql, conditions.values.len())
+        };
+        assert_eq!(
+            sql(vec![MessageRef::Id(id)]),
+            ("1 = 1 AND number IN ($1) AND id IN ($2)".to_owned(), 2)
+        );
+        assert_eq!(
+            sql(vec![MessageRef::Number(7), MessageRef::Id(id)]),
+            (
+                "1 = 1 AND number IN ($1, $2) AND (id IN ($3) OR number IN ($4))".to_owned(),
+                4
+            )
+        );
     }
 }

@@ -19,6 +19,7 @@ pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;
+pub(super) mod storage;
 
 /// The filter and the page that find one message.
 pub(super) fn only(message: MessageRef) -> (Filter, Page) {

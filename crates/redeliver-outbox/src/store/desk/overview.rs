@@ -1,12 +1,8 @@
 //! What an operator looks at, from the rows that tell it.
 
-use std::{collections::BTreeMap, time::Duration};
-
 use crate::{
     Hold, MessageId, Timestamp,
-    desk::{
-        Depth, Holder, Known as HowKnown, Outlook, Pulse, Standing, StandingLane, TableStorage, WorkerRecord,
-    },
+    desk::{Depth, Outlook, Pulse, Standing, StandingLane, WorkerRecord},
     limits,
     store::{
         LaneId, Result,
@@ -108,19 +104,9 @@ fn of(shard: u16, lane: LaneId, head: MessageId, standing: Standing) -> Lane {
     Lane { shard, lane }
 }
 
-/// Where the messages of some lanes begin, shard by shard: what `lane_depths.sql` is to look at.
-pub(in crate::store) fn beginnings(lanes: &[Lane]) -> BTreeMap<u16, i64> {
-    let mut beginnings = BTreeMap::new();
-    for Lane { shard, lane } in lanes {
-        let first = beginnings.entry(*shard).or_insert(i64::MAX);
-        *first = lane.head.number().min(*first);
-    }
-    beginnings
-}
-
-/// How many rows of each shard are looked at.
-pub(in crate::store) fn rows_of_each(shards: usize) -> usize {
-    limits::DEPTH_ROWS / shards.max(1)
+/// The number that the messages of some lanes begin with.
+pub(in crate::store) fn beginning(lanes: &[Lane]) -> Option<i64> {
+    lanes.iter().map(|of| of.lane.head.number()).min()
 }
 
 /// A row of `lane_depths.sql`: how many messages of a lane are among those that were looked at.
@@ -128,8 +114,8 @@ pub(in crate::store) struct Counted {
     shard: u16,
     lane: LaneId,
     messages: u64,
-    /// All that were looked at in this shard.
-    seen: u64,
+    /// Not all were looked at.
+    more: bool,
 }
 
 pub(in crate::store) fn counted(row: &mut dyn Columns) -> Result<Counted> {
@@ -137,77 +123,27 @@ pub(in crate::store) fn counted(row: &mut dyn Columns) -> Result<Counted> {
         shard: row.count()?,
         lane: row.lane()?,
         messages: row.count()?,
-        seen: row.count()?,
+        more: row.flag()?,
     })
 }
 
-/// The lanes with their depths. A shard of which as many rows were looked at as were asked for may have more.
-pub(in crate::store) fn with_depths(
-    lanes: Vec<Lane>,
-    counted: &[Counted],
-    asked: usize,
-) -> Vec<StandingLane> {
-    let cut = |shard: u16| {
-        let of_shard = |counted: &&Counted| counted.shard == shard;
-        counted
-            .iter()
-            .find(of_shard)
-            .is_some_and(|of| of.seen >= asked as u64)
-    };
+/// The lanes with their depths.
+pub(in crate::store) fn with_depths(lanes: Vec<Lane>, counted: &[Counted]) -> Vec<StandingLane> {
     lanes
         .into_iter()
         .map(|Lane { shard, mut lane }| {
             let is_it = |counted: &&Counted| counted.shard == shard && counted.lane == lane.lane;
-            let messages = counted.iter().find(is_it).map_or(0, |of| of.messages);
-            lane.depth = Depth {
-                messages: messages.min(limits::DEEPEST_LANE),
-                or_more: messages > limits::DEEPEST_LANE || cut(shard),
-            };
+            if let Some(Counted { messages, more, .. }) = counted.iter().find(is_it) {
+                // The head of a blocked lane is live, also where nobody looked that far.
+                let least = u64::from(matches!(lane.standing, Standing::Blocked { .. }));
+                lane.depth = Depth {
+                    messages: (*messages).clamp(least, limits::DEEPEST_LANE),
+                    or_more: *more || *messages > limits::DEEPEST_LANE,
+                };
+            }
             lane
         })
         .collect()
-}
-
-/// The tables of the outbox, in the order in which they are shown, without their prefix.
-pub(in crate::store) const TABLES: [&str; 11] = [
-    "redeliver_outbox",
-    "redeliver_dead",
-    "redeliver_sent",
-    "redeliver_events",
-    "redeliver_attempts",
-    "redeliver_fan_out",
-    "redeliver_deduplication",
-    "redeliver_inbox",
-    "redeliver_audit",
-    "redeliver_lanes",
-    "redeliver_workers",
-];
-
-/// A row of `storage.sql`.
-pub(in crate::store) fn table(row: &mut dyn Columns) -> Result<TableStorage> {
-    let (name, rows) = (row.known_text()?, row.integer()?);
-    Ok(TableStorage {
-        name,
-        rows: rows.map_or(0, |rows| u64::try_from(rows).unwrap_or(0)),
-        known: HowKnown::Roughly,
-        bytes: row.integer()?.and_then(|bytes| u64::try_from(bytes).ok()),
-        dead_rows: row.integer()?.and_then(|rows| u64::try_from(rows).ok()),
-        vacuumed_at: row.time()?,
-        analyzed_at: row.time()?,
-    })
-}
-
-/// A row of `storage_holders.sql`.
-pub(in crate::store) fn holder(row: &mut dyn Columns) -> Result<Holder> {
-    Ok(Holder {
-        kind: row.known_text()?,
-        process: row.integer()?,
-        state: row.text()?.unwrap_or_default(),
-        application: row.text()?.unwrap_or_default(),
-        age: row
-            .integer()?
-            .map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0))),
-    })
 }
 
 #[cfg(test)]
@@ -243,27 +179,22 @@ mod tests {
             since: Timestamp::default(),
         };
         let standing = |shard, key| of(shard, lane(key), MessageId::new(9, 0), standing.clone());
-        let counted = |shard, key, messages, seen| Counted {
+        let counted = |shard, key, messages, more| Counted {
             shard,
             lane: lane(key),
             messages,
-            seen,
+            more,
         };
-        let lanes = vec![
-            standing(0, "a"),
-            standing(0, "b"),
-            standing(1, "c"),
-            standing(1, "d"),
-        ];
+        let lanes = vec![standing(0, "a"), standing(0, "b"), standing(1, "c")];
         let depths = [
-            counted(0, "a", 3, 50),
-            counted(0, "b", 20_000, 50),
-            counted(1, "c", 4, 100),
+            counted(0, "a", 3, false),
+            counted(0, "b", 20_000, false),
+            counted(1, "c", 4, true),
         ];
-        let told: Vec<_> = with_depths(lanes, &depths, 100)
+        let told: Vec<_> = with_depths(lanes, &depths)
             .iter()
             .map(|lane| (lane.depth.messages, lane.depth.or_more))
             .collect();
-        assert_eq!(told, [(3, false), (10_000, true), (4, true), (0, true)]);
+        assert_eq!(told, [(3, false), (10_000, true), (4, true)]);
     }
 }

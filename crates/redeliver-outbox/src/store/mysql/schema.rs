@@ -110,7 +110,7 @@ async fn migrate(store: &MySqlStore, layout: Layout, to: Option<u32>) -> Result<
     released.map_err(store_error)?;
     // What is in the tables from before there were issues.
     if to == NEWEST && taken.contains(&NEWEST) {
-        while issues::group(store).await? {}
+        while issues::group(store, &mut connection).await? {}
     }
     Ok(taken)
 }

@@ -128,7 +128,7 @@ async fn migrate(inner: &Inner, layout: Layout, to: Option<u32>) -> Result<Vec<u
 }
 
 async fn group(inner: &Inner) -> Result<bool> {
-    let session = inner.session().await?;
+    let session = inner.connect().await?;
     issues::group(&session).await
 }
 

@@ -20,8 +20,10 @@ use crate::{
 pub(super) enum Purpose {
     /// The relay looks: one snapshot, beside any writer.
     Read,
-    /// An operator looks, for however long it takes: the relay does not wait for it.
+    /// An operator looks: the relay does not wait for it.
     Look,
+    /// Everything is counted, for however long it takes: nobody else who looks waits for it.
+    Count,
     /// Writing: the lock is taken at the beginning, because a snapshot that began as a reader's cannot always become a writer's.
     Write,
     /// Making or changing the tables, whatever version they have.
@@ -43,6 +45,7 @@ pub(super) struct Database {
 struct Readers {
     relay: Mutex<Connection>,
     operator: Mutex<Connection>,
+    counter: Mutex<Connection>,
 }
 
 impl Database {
@@ -73,6 +76,7 @@ impl Database {
             read: Some(Readers {
                 relay: read()?,
                 operator: read()?,
+                counter: read()?,
             }),
         })
     }
@@ -87,6 +91,7 @@ impl Database {
         let connection = match (&self.read, purpose) {
             (Some(read), Purpose::Read) => &read.relay,
             (Some(read), Purpose::Look | Purpose::Version) => &read.operator,
+            (Some(read), Purpose::Count) => &read.counter,
             _ => &self.write,
         };
         connection.lock().unwrap_or_else(PoisonError::into_inner)

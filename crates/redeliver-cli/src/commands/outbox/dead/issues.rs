@@ -1,6 +1,7 @@
 use clap::Args;
 use redeliver_outbox::{Timestamp, desk::Issue};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::super::{
     database::{DatabaseFlags, Outbox},
@@ -46,8 +47,8 @@ pub(super) async fn run(args: &IssuesArgs, outbox: &Outbox) -> anyhow::Result<Ex
 }
 
 /// An issue in JSON.
-#[derive(Debug, Serialize)]
-struct IssueForm<'a> {
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct IssueForm<'a> {
     issue: String,
     count: u64,
     destination: &'a str,
@@ -60,7 +61,7 @@ struct IssueForm<'a> {
 }
 
 impl<'a> IssueForm<'a> {
-    fn of(issue: &'a Issue) -> Self {
+    pub(crate) fn of(issue: &'a Issue) -> Self {
         Self {
             issue: issue.fingerprint.to_string(),
             count: issue.count,

@@ -4,7 +4,7 @@ mod discard;
 mod edit;
 mod export;
 mod import;
-mod issues;
+pub(crate) mod issues;
 mod list;
 mod many;
 mod redrive;

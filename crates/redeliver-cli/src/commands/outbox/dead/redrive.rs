@@ -9,7 +9,7 @@ use super::{
         act_flags::WhoFlag,
         database::{DatabaseFlags, Outbox},
         filter_flags::{FilterFlags, ReasonFlag, at_least_one},
-        job::{PlanFlags, follow, json, line},
+        job::{JobForm, PlanFlags, follow, line},
     },
     many::{BATCH, Chosen, filter, told},
 };
@@ -124,7 +124,7 @@ async fn as_job(args: &RedriveArgs, outbox: &Outbox, job: &NewJob, act: &Act) ->
         return follow(outbox, id, args.json).await;
     }
     match args.json {
-        true => output::json(&json(&job)),
+        true => output::json(&JobForm::of(&job)),
         false => output::line(&format!(
             "{}; a relay takes its steps, and `redeliver job show {id}` tells how far it is",
             line(&job)

@@ -55,7 +55,7 @@ pub(in super::super) async fn follow(outbox: &Outbox, id: i64, as_json: bool) ->
         if shown != Some(news) {
             shown = Some(news);
             match as_json {
-                true => output::json(&form::json(&job)),
+                true => output::json(&form::JobForm::of(&job)),
                 false => output::progress(&form::line(&job)),
             }
         }

@@ -5,36 +5,77 @@ use redeliver_outbox::{
     desk::{Filter, Job},
     job::JobState,
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
 
 use super::super::when;
 use crate::readable;
 
-pub(in super::super) fn json(job: &Job) -> Value {
-    let tally = &job.tally;
-    json!({
-        "job": job.id,
-        "kind": job.kind.as_str(),
-        "state": job.state.as_str(),
-        "note": job.note,
-        "who": job.act.who,
-        "why": job.act.why,
-        "filter": job.filter.to_json(),
-        "matched": tally.matched,
-        "released": tally.released,
-        "delivered": tally.delivered,
-        "failing": tally.failing,
-        "failed": tally.failed,
-        "waiting": tally.waiting(),
-        "canary": job.plan.canary,
-        "factor": job.plan.factor,
-        "interval_ms": u64::try_from(job.plan.interval.as_millis()).unwrap_or(u64::MAX),
-        "stop_share": f64::from(job.plan.stop_permille) / 1000.0,
-        "created_at": job.created_at.to_string(),
-        "updated_at": job.updated_at.to_string(),
-        "next_step_at": (!job.state.is_over() && job.state != JobState::Paused).then(|| job.next_step_at.to_string()),
-        "runner": job.runner,
-    })
+/// A job.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct JobForm<'a> {
+    job: i64,
+    /// redrive or discard.
+    kind: &'static str,
+    /// canary, ramping, paused, done, stopped or cancelled.
+    state: &'static str,
+    /// What happened last, in a sentence.
+    note: &'a str,
+    who: &'a str,
+    why: &'a str,
+    /// To which dead letters.
+    filter: Value,
+    /// Dead letters that matched when it was made.
+    matched: u64,
+    /// Let out so far.
+    released: u64,
+    delivered: u64,
+    /// Attempted in vain, and tried again by the relay.
+    failing: u64,
+    /// Dead again.
+    failed: u64,
+    /// Let out, and nothing is known of them yet.
+    waiting: u64,
+    canary: u32,
+    factor: u32,
+    interval_ms: u64,
+    stop_share: f64,
+    created_at: String,
+    updated_at: String,
+    /// None if it is over or paused.
+    next_step_at: Option<String>,
+    runner: Option<&'a str>,
+}
+
+impl<'a> JobForm<'a> {
+    pub(crate) fn of(job: &'a Job) -> Self {
+        let tally = &job.tally;
+        Self {
+            job: job.id,
+            kind: job.kind.as_str(),
+            state: job.state.as_str(),
+            note: &job.note,
+            who: &job.act.who,
+            why: &job.act.why,
+            filter: job.filter.to_json(),
+            matched: tally.matched,
+            released: tally.released,
+            delivered: tally.delivered,
+            failing: tally.failing,
+            failed: tally.failed,
+            waiting: tally.waiting(),
+            canary: job.plan.canary,
+            factor: job.plan.factor,
+            interval_ms: u64::try_from(job.plan.interval.as_millis()).unwrap_or(u64::MAX),
+            stop_share: f64::from(job.plan.stop_permille) / 1000.0,
+            created_at: job.created_at.to_string(),
+            updated_at: job.updated_at.to_string(),
+            next_step_at: (!job.state.is_over() && job.state != JobState::Paused)
+                .then(|| job.next_step_at.to_string()),
+            runner: job.runner.as_deref(),
+        }
+    }
 }
 
 /// `job 7, ramping: 15 of 100 out, 9 arrived, 1 failing, 0 dead again, 5 unknown`.
@@ -214,7 +255,14 @@ mod tests {
             job(JobState::Done, "done: 15 of 15 arrived"),
         ]
         .iter()
-        .map(|job| format!("{}\n{}\n{}", words(job, now), line(job), json(job)))
+        .map(|job| {
+            format!(
+                "{}\n{}\n{}",
+                words(job, now),
+                line(job),
+                serde_json::to_value(JobForm::of(job)).unwrap()
+            )
+        })
         .collect();
         insta::assert_snapshot!(told.join("\n\n"));
     }

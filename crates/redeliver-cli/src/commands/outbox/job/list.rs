@@ -33,7 +33,7 @@ pub(super) async fn run(args: &ListArgs, outbox: &Outbox) -> anyhow::Result<Exit
     let jobs = outbox.desk().jobs(args.limit).await?;
     if args.json {
         for job in &jobs {
-            output::json(&form::json(job));
+            output::json(&form::JobForm::of(job));
         }
     } else if jobs.is_empty() {
         output::line("no jobs; `redeliver dead redrive … --canary 5` makes one");

@@ -2,7 +2,7 @@
 
 mod flags;
 mod follow;
-mod form;
+pub(crate) mod form;
 mod list;
 mod show;
 mod turn;
@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 pub(super) use self::{
     flags::PlanFlags,
     follow::follow,
-    form::{json, line},
+    form::{JobForm, line},
 };
 use super::database::DatabaseFlags;
 use crate::exit::Exit;

@@ -26,7 +26,7 @@ pub(super) struct ShowArgs {
 pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let job = find(outbox, args.id).await?;
     if args.json {
-        output::json(&form::json(&job));
+        output::json(&form::JobForm::of(&job));
     } else {
         output::line(&form::words(&job, Timestamp::wall()));
     }

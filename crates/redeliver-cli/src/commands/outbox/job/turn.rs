@@ -79,7 +79,7 @@ pub(super) async fn cancel(args: &TurnArgs, outbox: &Outbox) -> anyhow::Result<E
 
 fn told(args: &TurnArgs, job: &Job) -> Exit {
     if args.json {
-        output::json(&form::json(job));
+        output::json(&form::JobForm::of(job));
     } else {
         output::line(&format!("{}; {}", form::line(job), job.note));
     }

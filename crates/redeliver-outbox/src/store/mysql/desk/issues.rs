@@ -1,5 +1,6 @@
 //! Dead letters as issues.
 
+use mysql_async::Conn;
 use serde_json::json;
 
 use super::{MySqlStore, Work, row};
@@ -37,9 +38,8 @@ pub(super) async fn one(store: &MySqlStore, fingerprint: Fingerprint) -> Result<
 }
 
 /// Says of a batch of dead letters which issue they are of, and whether there may be more.
-pub(in crate::store::mysql) async fn group(store: &MySqlStore) -> Result<bool> {
-    let mut connection = store.connection().await?;
-    let mut work = Work::begin(store, &mut connection).await?;
+pub(in crate::store::mysql) async fn group(store: &MySqlStore, connection: &mut Conn) -> Result<bool> {
+    let mut work = Work::begin(store, connection).await?;
     let statement = include_str!("../sql/ungrouped.sql");
     let letters: Vec<Ungrouped> = work
         .read(statement, (RETENTION_BATCH,), issues::ungrouped)

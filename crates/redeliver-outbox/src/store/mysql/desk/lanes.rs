@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{MySqlStore, Work, overview::of_all_shards, row};
 use crate::{
     desk::StandingLane,
-    limits::BLOCKED_ROWS,
+    limits::{BLOCKED_ROWS, DEPTH_ROWS},
     store::{
         Result,
         desk::overview::{self, Lane},
@@ -16,23 +16,26 @@ pub(super) async fn lanes(store: &MySqlStore, limit: usize) -> Result<Vec<Standi
     let mut connection = store.connection().await?;
     let mut work = Work::snapshot(store, &mut connection).await?;
     let statement = include_str!("../sql/lanes_parked.sql");
-    let mut lanes = work.read(statement, (limit,), overview::parked).await?;
+    let parked = work.read(statement, (limit,), overview::parked).await?;
     let statement = of_all_shards(&mut work, include_str!("../sql/lanes_blocked.sql")).await?;
-    lanes.extend(
-        work.read(&statement, (BLOCKED_ROWS, limit), overview::blocked)
-            .await?,
-    );
-    // One walk for all shards: here the number alone is the key.
-    let Some(first) = overview::beginnings(&lanes).into_values().min() else {
+    let bounds = (BLOCKED_ROWS, limit);
+    let blocked = work.read(&statement, bounds, overview::blocked).await?;
+    // Each kind by itself: what is behind a parked head may be long before the others.
+    let mut lanes = with_depths(&mut work, parked).await?;
+    lanes.extend(with_depths(&mut work, blocked).await?);
+    Ok(lanes)
+}
+
+async fn with_depths(work: &mut Work<'_>, lanes: Vec<Lane>) -> Result<Vec<StandingLane>> {
+    let Some(beginning) = overview::beginning(&lanes) else {
         return Ok(Vec::new());
     };
-    let rows = overview::rows_of_each(1);
     let listed = lanes
         .iter()
         .map(Lane::named)
         .map(|(shard, lane)| json!([shard, lane.destination, lane.key]));
-    let values = (first, rows, row::table(listed));
+    let values = (beginning, DEPTH_ROWS, DEPTH_ROWS, row::table(listed));
     let statement = include_str!("../sql/lane_depths.sql");
     let counted = work.read(statement, values, overview::counted).await?;
-    Ok(overview::with_depths(lanes, &counted, rows))
+    Ok(overview::with_depths(lanes, &counted))
 }

@@ -106,7 +106,9 @@ pub(super) async fn nearest(
     behind: Option<i64>,
     newest_first: bool,
 ) -> Result<Option<i64>> {
-    let statement = filter::nearest(filter, newest_first, DIALECT);
+    let Some(statement) = filter::nearest(filter, newest_first, DIALECT) else {
+        return Ok(None);
+    };
     let behind = Value::from(filter::behind(behind, newest_first));
     let values = vec![behind; places(filter).len()];
     let values = if values.is_empty() {

@@ -68,7 +68,8 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
     if let Some(age) = retention.audit {
         add(&mut removed, audit::retain(store, age).await?);
     }
-    removed.more |= issues::group(store).await?;
+    let mut connection = store.connection().await?;
+    removed.more |= issues::group(store, &mut connection).await?;
     Ok(removed)
 }
 

@@ -6,7 +6,7 @@ use crate::{
     store::{
         Result, StoreErrorKind,
         columns::Columns as _,
-        desk::overview::{self, TABLES},
+        desk::storage::{self, TABLES},
     },
 };
 
@@ -17,27 +17,27 @@ pub(super) async fn storage(store: &MySqlStore) -> Result<Storage> {
     let tables: Vec<String> = TABLES.iter().map(|table| format!("'local_{table}'")).collect();
     let statement = include_str!("../sql/storage.sql").replace("{tables}", &tables.join(", "));
     let schema = (store.names.schema(),);
-    let mut storage = Storage {
-        tables: work.read(&statement, schema, overview::table).await?,
+    let mut told = Storage {
+        tables: work.read(&statement, schema, storage::table).await?,
         ..Storage::default()
     };
     let statement = include_str!("../sql/storage_database.sql");
     if let Some(mut row) = work.row(statement, schema).await? {
         let bytes = |bytes: Option<i64>| bytes.map(i64::unsigned_abs);
-        (storage.database_bytes, storage.free_bytes) = (bytes(row.integer()?), bytes(row.integer()?));
+        (told.database_bytes, told.free_bytes) = (bytes(row.integer()?), bytes(row.integer()?));
     }
-    match unpurged(&mut work, &mut storage).await {
+    match unpurged(&mut work, &mut told).await {
         // Not every user may see what others do.
         Err(error) if error.kind() != StoreErrorKind::Denied => Err(error),
-        _ => Ok(storage),
+        _ => Ok(told),
     }
 }
 
-async fn unpurged(work: &mut Work<'_>, storage: &mut Storage) -> Result<()> {
+async fn unpurged(work: &mut Work<'_>, told: &mut Storage) -> Result<()> {
     let statement = include_str!("../sql/storage_holders.sql");
-    storage.held_back_by = work.read(statement, (), overview::holder).await?;
+    told.held_back_by = work.read(statement, (), storage::holder).await?;
     if let Some(mut row) = work.row(include_str!("../sql/history.sql"), ()).await? {
-        storage.unpurged = row.integer()?.map(i64::unsigned_abs);
+        told.unpurged = row.integer()?.map(i64::unsigned_abs);
     }
     Ok(())
 }

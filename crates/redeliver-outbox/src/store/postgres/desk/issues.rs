@@ -13,18 +13,23 @@ use crate::{
 const ISSUES: &str = include_str!("../sql/issues.sql");
 
 pub(super) async fn all(inner: &Inner, limit: usize) -> Result<Vec<Issue>> {
-    let session = inner.session().await?;
+    let mut session = inner.session().await?;
+    session.opens();
+    session.begin(Begin::Glance).await?;
     let limit = value::limit(limit);
     let statement = issues::statement(ISSUES, "");
-    session
+    let found = session
         .read(&statement, &[(&limit, Type::INT8)], issues::issue)
-        .await
+        .await?;
+    session.commit().await?;
+    session.closed();
+    Ok(found)
 }
 
 pub(super) async fn one(inner: &Inner, fingerprint: Fingerprint) -> Result<Option<IssueDetail>> {
     let mut session = inner.session().await?;
     session.opens();
-    session.begin(Begin::Look).await?;
+    session.begin(Begin::Glance).await?;
     let statement = issues::statement(ISSUES, "AND fingerprint = $2");
     let (limit, fingerprint) = (1_i64, fingerprint.column());
     let parameters: [Parameter<'_>; 2] = [(&limit, Type::INT8), (&fingerprint, Type::TEXT)];

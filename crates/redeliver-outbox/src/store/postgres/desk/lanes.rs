@@ -5,47 +5,49 @@ use tokio_postgres::types::Type;
 use super::{Begin, Inner, Parameter, Result, Session, value};
 use crate::{
     desk::StandingLane,
-    limits::BLOCKED_ROWS,
-    store::desk::overview::{self, Counted, Lane},
+    limits::{BLOCKED_ROWS, DEPTH_ROWS},
+    store::desk::overview::{self, Lane},
 };
 
 pub(super) async fn lanes(inner: &Inner, limit: usize) -> Result<Vec<StandingLane>> {
     let mut session = inner.session().await?;
     session.opens();
-    session.begin(Begin::Look).await?;
+    session.begin(Begin::Glance).await?;
     let (rows, limit) = (value::limit(BLOCKED_ROWS), value::limit(limit));
     let bounds: [Parameter<'_>; 2] = [(&rows, Type::INT8), (&limit, Type::INT8)];
     let statement = include_str!("../sql/lanes_parked.sql");
-    let mut lanes = session.read(statement, &bounds[1..], overview::parked).await?;
+    let parked = session.read(statement, &bounds[1..], overview::parked).await?;
     let statement = include_str!("../sql/lanes_blocked.sql");
-    lanes.extend(session.read(statement, &bounds, overview::blocked).await?);
-    let (counted, asked) = depths(&session, &lanes).await?;
+    let blocked = session.read(statement, &bounds, overview::blocked).await?;
+    // Each kind by itself: what is behind a parked head may be long before the others.
+    let mut lanes = with_depths(&session, parked).await?;
+    lanes.extend(with_depths(&session, blocked).await?);
     session.commit().await?;
     session.closed();
-    Ok(overview::with_depths(lanes, &counted, asked))
+    Ok(lanes)
 }
 
-async fn depths(session: &Session<'_>, lanes: &[Lane]) -> Result<(Vec<Counted>, usize)> {
-    let beginnings = overview::beginnings(lanes);
-    let asked = overview::rows_of_each(beginnings.len());
-    let (shards, numbers): (Vec<i16>, Vec<i64>) = beginnings
-        .into_iter()
-        .map(|(shard, number)| (value::shard(shard), number))
-        .unzip();
+async fn with_depths(session: &Session<'_>, lanes: Vec<Lane>) -> Result<Vec<StandingLane>> {
+    let Some(beginning) = overview::beginning(&lanes) else {
+        return Ok(Vec::new());
+    };
     let named: Vec<_> = lanes.iter().map(Lane::named).collect();
     let listed: Vec<i16> = named.iter().map(|(shard, _)| value::shard(*shard)).collect();
     let destinations: Vec<&str> = named.iter().map(|(_, lane)| lane.destination.as_str()).collect();
     let keys: Vec<&str> = named.iter().map(|(_, lane)| lane.key.as_str()).collect();
-    let rows = value::limit(asked);
+    let mut shards = listed.clone();
+    shards.sort_unstable();
+    shards.dedup();
+    let rows = value::limit(DEPTH_ROWS);
     let parameters: [Parameter<'_>; 6] = [
         (&listed, Type::INT2_ARRAY),
         (&destinations, Type::TEXT_ARRAY),
         (&keys, Type::TEXT_ARRAY),
         (&shards, Type::INT2_ARRAY),
-        (&numbers, Type::INT8_ARRAY),
+        (&beginning, Type::INT8),
         (&rows, Type::INT8),
     ];
     let statement = include_str!("../sql/lane_depths.sql");
     let counted = session.read(statement, &parameters, overview::counted).await?;
-    Ok((counted, asked))
+    Ok(overview::with_depths(lanes, &counted))
 }

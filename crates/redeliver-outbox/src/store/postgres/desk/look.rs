@@ -97,7 +97,9 @@ pub(super) async fn nearest(
     behind: Option<i64>,
     newest_first: bool,
 ) -> Result<Option<i64>> {
-    let statement = filter::nearest(filter, newest_first, DIALECT);
+    let Some(statement) = filter::nearest(filter, newest_first, DIALECT) else {
+        return Ok(None);
+    };
     let behind = filter::behind(behind, newest_first);
     let row = session.one(&statement, &[(&behind, Type::INT8)]).await?;
     row::get(&row, 0)
@@ -119,7 +121,7 @@ pub(super) async fn kept(session: &Session<'_>, number: i64) -> Result<Option<Ke
 pub(super) async fn find(inner: &Inner, message: MessageRef) -> Result<Option<Detail>> {
     let mut session = inner.session().await?;
     session.opens();
-    session.begin(Begin::Look).await?;
+    session.begin(Begin::Glance).await?;
     let found = match one(&session, message).await? {
         Some(record) => Some(detail(&session, record).await?),
         None => None,

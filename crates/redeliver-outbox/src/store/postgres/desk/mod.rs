@@ -53,15 +53,27 @@ impl Desk for PostgresStore {
         payloads: bool,
     ) -> BoxFuture<'a, Result<Vec<Record>>> {
         Box::pin(self.0.limited(async move {
-            let session = self.0.session().await?;
-            look::list(&session, filter, page, payloads).await
+            // Without an end, the number is no help: then as the planner likes.
+            let begin = page.until.map_or(Begin::Look, |_| Begin::Glance);
+            let mut session = self.0.session().await?;
+            session.opens();
+            session.begin(begin).await?;
+            let records = look::list(&session, filter, page, payloads).await?;
+            session.commit().await?;
+            session.closed();
+            Ok(records)
         }))
     }
 
     fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
         Box::pin(self.0.limited(async move {
-            let session = self.0.session().await?;
-            look::count(&session, filter).await
+            let mut session = self.0.session().await?;
+            session.opens();
+            session.begin(Begin::Look).await?;
+            let count = look::count(&session, filter).await?;
+            session.commit().await?;
+            session.closed();
+            Ok(count)
         }))
     }
 

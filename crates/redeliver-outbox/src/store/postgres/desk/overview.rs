@@ -25,8 +25,13 @@ impl Look for PostgresStore {
         newest_first: bool,
     ) -> BoxFuture<'a, Result<Option<i64>>> {
         Box::pin(self.0.limited(async move {
-            let session = self.0.session().await?;
-            look::nearest(&session, filter, behind, newest_first).await
+            let mut session = self.0.session().await?;
+            session.opens();
+            session.begin(Begin::Glance).await?;
+            let nearest = look::nearest(&session, filter, behind, newest_first).await?;
+            session.commit().await?;
+            session.closed();
+            Ok(nearest)
         }))
     }
 
@@ -53,10 +58,14 @@ impl Look for PostgresStore {
 
     fn outlook(&self) -> BoxFuture<'_, Result<Outlook>> {
         Box::pin(self.0.limited(async move {
-            let session = self.0.session().await?;
+            let mut session = self.0.session().await?;
+            session.opens();
+            session.begin(Begin::Glance).await?;
             let now = look::shards(&session).await?.now;
             let statement = include_str!("../sql/outlook.sql");
             let rows = session.read(statement, &[], overview::bucket).await?;
+            session.commit().await?;
+            session.closed();
             Ok(overview::outlook(now, &rows))
         }))
     }

@@ -5,7 +5,7 @@ use tokio_postgres::types::Type;
 use super::{Inner, Result, row};
 use crate::{
     desk::Storage,
-    store::desk::overview::{self, TABLES},
+    store::desk::storage::{self, TABLES},
 };
 
 pub(super) async fn storage(inner: &Inner) -> Result<Storage> {
@@ -18,14 +18,14 @@ pub(super) async fn storage(inner: &Inner) -> Result<Storage> {
         .read(
             include_str!("../sql/storage.sql"),
             &[(&tables, Type::TEXT_ARRAY)],
-            overview::table,
+            storage::table,
         )
         .await?;
     let database = session
         .one(include_str!("../sql/storage_database.sql"), &[])
         .await?;
     let held_back_by = session
-        .read(include_str!("../sql/storage_holders.sql"), &[], overview::holder)
+        .read(include_str!("../sql/storage_holders.sql"), &[], storage::holder)
         .await?;
     Ok(Storage {
         tables,

@@ -80,7 +80,9 @@ pub(super) fn nearest(
         placeholder: |n| format!("?{n}"),
         ..DIALECT
     };
-    let statement = filter::nearest(filter, newest_first, dialect);
+    let Some(statement) = filter::nearest(filter, newest_first, dialect) else {
+        return Ok(None);
+    };
     let behind = [filter::behind(behind, newest_first)];
     let found = session.read(&statement, behind, |row| row.integer())?;
     Ok(found.into_iter().next().flatten())

@@ -46,7 +46,7 @@ impl Desk for SqliteStore {
     }
 
     fn status(&self) -> BoxFuture<'_, Result<StatusReport>> {
-        self.run(Purpose::Look, status::status)
+        self.run(Purpose::Count, status::status)
     }
 
     fn list<'a>(
@@ -63,7 +63,7 @@ impl Desk for SqliteStore {
 
     fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
         let filter = filter.clone();
-        self.run(Purpose::Look, move |session| look::count(session, &filter))
+        self.run(Purpose::Count, move |session| look::count(session, &filter))
     }
 
     fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>> {
@@ -155,7 +155,7 @@ impl Desk for SqliteStore {
     }
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
-        self.run(Purpose::Look, examine::examine)
+        self.run(Purpose::Count, examine::examine)
     }
 
     fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {

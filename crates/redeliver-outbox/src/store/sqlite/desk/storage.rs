@@ -3,7 +3,7 @@
 use super::{Done, Session, examine};
 use crate::{
     desk::{Known, Storage, TableStorage},
-    store::desk::overview::TABLES,
+    store::desk::storage::TABLES,
 };
 
 /// Up to here rows are counted.

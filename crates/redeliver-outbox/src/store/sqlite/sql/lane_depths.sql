@@ -4,6 +4,6 @@ WITH seen AS MATERIALIZED (
 counted AS MATERIALIZED (
     SELECT destination, lane, COUNT(*) AS messages FROM seen WHERE lane IS NOT NULL GROUP BY destination, lane
 )
-SELECT listed.value ->> 0, listed.value ->> 1, listed.value ->> 2, COALESCE(counted.messages, 0), (SELECT COUNT(*) FROM seen)
+SELECT listed.value ->> 0, listed.value ->> 1, listed.value ->> 2, COALESCE(counted.messages, 0), (SELECT COUNT(*) FROM seen) >= ?2
 FROM json_each(?3) AS listed
 LEFT JOIN counted ON counted.destination = listed.value ->> 1 AND counted.lane = listed.value ->> 2
