@@ -1,10 +1,10 @@
 //! The first page: how it goes.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::extract::State;
-use redeliver_outbox::{Timestamp, desk::StatusReport};
+use redeliver_outbox::{Timestamp, desk::StatusReport, live::LiveState};
 
 use super::{
     address, charts,
@@ -60,6 +60,8 @@ struct Overview {
     issues: Vec<issues::Row>,
 }
 
+/// A destination that asked for a shorter rest is not in trouble.
+const SHORT_REST: Duration = Duration::from_secs(5);
 /// How many issues stand here.
 const ISSUES_HERE: usize = 5;
 /// The most rows of the distribution of attempts; what is above is one row.
@@ -195,6 +197,15 @@ fn troubles(report: &StatusReport, site: &Site) -> Vec<Trouble> {
         });
     }
     for destination in overview::all(&site.about.routes, report) {
+        // A rest that is over before anybody has read of it needs nobody.
+        let resting = destination
+            .live
+            .as_ref()
+            .filter(|live| live.state == LiveState::Resting);
+        let until = resting.and_then(|live| live.until);
+        if destination.hold.is_none() && until.is_some_and(|until| until.since(report.now) < SHORT_REST) {
+            continue;
+        }
         if let Some(trouble) = destination.trouble(report.now) {
             troubles.push(Trouble {
                 words: Prose::of(&format!(
