@@ -129,7 +129,7 @@
     if (!form) return;
     if (event.target.matches("[data-all]")) each("input[name=id]", (box) => (box.checked = event.target.checked), form);
     const count = form.querySelectorAll("input[name=id]:checked").length;
-    each("[data-chosen]", (words) => (words.textContent = count ? `${count} chosen:` : "Choose dead letters, or"), form);
+    each("[data-chosen]", (words) => (words.textContent = count ? `${count} chosen:` : words.dataset.chosen), form);
   });
 
   document.addEventListener("click", async (event) => {

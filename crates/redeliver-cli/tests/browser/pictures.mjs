@@ -68,7 +68,7 @@ for (const [name, path] of await addresses()) {
     for (const chart of await page.locator("[data-chart]").all()) await chart.locator("canvas").waitFor({ timeout: 5000 }).catch(() => {});
     // What is counted for the first time comes a moment later.
     await page.locator("[data-soon]").first().waitFor({ state: "detached", timeout: 6000 }).catch(() => {});
-    await page.screenshot({ path: join(folder, `${name}${look.name}.png`), fullPage: Boolean(process.env.FULL) });
+    await page.screenshot({ path: join(folder, `dashboard-${name}${look.name}.png`), fullPage: Boolean(process.env.FULL) });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     // The policy forbids scripts in the page; this one comes from the tool.
     await page.evaluate(axe);
