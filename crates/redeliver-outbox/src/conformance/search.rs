@@ -8,7 +8,7 @@ use super::{
     subject::{Subject, bury, delivered},
 };
 use crate::{
-    MessageId, NewMessage,
+    DeadReason, MessageId, NewMessage,
     desk::{Filter, Page, Searched},
     state::Status,
 };
@@ -93,6 +93,15 @@ pub(super) async fn s230_a_search_finds_what_is_rare(factory: &dyn Factory) -> O
         .await?;
     check!(nothing.complete, "nothing is found by looking at everything");
     none!(nothing.records, "what nobody wrote");
+    // What was sent has no reason to be dead.
+    let nowhere = Filter {
+        statuses: vec![Status::Sent],
+        reason: Some(DeadReason::Permanent),
+        ..Filter::default()
+    };
+    let nothing = subject.desk.search(&nowhere, page(3, true), LONG).await?;
+    check!(nothing.complete, "nothing can be there");
+    none!(nothing.records, "what cannot be");
     Ok(())
 }
 

@@ -1,0 +1,130 @@
+//! How much slower a relay is while people look.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use redeliver::clock;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::Notify,
+};
+
+use crate::{Outcome, outbox::Outbox, relay::Relay};
+
+const BROWSERS: usize = 10;
+const ROUNDS: usize = 3;
+/// As often as a page asks again.
+const TICK: Duration = Duration::from_secs(2);
+/// What browsers look at: each one a page, and its charts.
+const LOOKED_AT: [&[&str]; 5] = [
+    &["", "charts/flow"],
+    &["destinations"],
+    &["messages"],
+    &["issues"],
+    &["lanes"],
+];
+
+pub(crate) async fn measure(outbox: &Outbox, messages: i64) -> Outcome<()> {
+    let address = receiver().await?;
+    outbox.configure(&format!("http://{address}/"))?;
+    outbox.run(&["migrate"])?;
+    println!("{}, {messages} messages drained, a second", outbox.name);
+    let (mut alone, mut watched) = (Vec::new(), Vec::new());
+    for round in 1..=ROUNDS {
+        // Taken by turns, so that what else the machine does meets both alike.
+        let (one, other) = (drained(outbox, messages, 0).await?, drained(outbox, messages, BROWSERS).await?);
+        println!("  round {round}: {one:8.0} alone, {other:8.0} with {BROWSERS} browsers");
+        alone.push(one);
+        watched.push(other);
+    }
+    let median = |rates: &mut Vec<f64>| {
+        rates.sort_by(f64::total_cmp);
+        rates[ROUNDS / 2]
+    };
+    let (alone, watched) = (median(&mut alone), median(&mut watched));
+    println!("  cost: {:.1} % of {alone:.0} a second", (1.0 - watched / alone) * 100.0);
+    outbox.remove().await
+}
+
+async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<f64> {
+    let payload = "'{\"order\":' || n || ',\"note\":\"some text that is as long as an ordinary order may be, give or take a few words\"}'";
+    outbox
+        .execute(
+            &format!(
+                "WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < {messages})
+                 INSERT INTO redeliver_outbox (destination, payload) SELECT 'destination-' || (n % 6), {payload} FROM counted"
+            ),
+            &format!(
+                "INSERT INTO redeliver_outbox (destination, payload) SELECT 'destination-' || (n % 6), {payload}
+                 FROM generate_series(1, {messages}) AS n"
+            ),
+        )
+        .await?;
+    let begun = clock::now();
+    let relay = Relay::start(outbox, &["--until-empty"])?;
+    let end = Arc::new(Notify::new());
+    let watching: Vec<_> = (0..browsers)
+        .map(|number| tokio::spawn(look(relay.url.clone(), LOOKED_AT[number % LOOKED_AT.len()], Arc::clone(&end))))
+        .collect();
+    let told = tokio::task::block_in_place(|| relay.told("stopped"))?;
+    let took = clock::now().since(begun);
+    for browser in watching {
+        browser.abort();
+    }
+    if told["delivered"].as_i64() != Some(messages) {
+        return Err(format!("not everything was delivered: {told}").into());
+    }
+    Ok(messages as f64 / took.as_secs_f64())
+}
+
+/// A browser with a page open.
+async fn look(url: String, addresses: &'static [&'static str], end: Arc<Notify>) {
+    let client = reqwest::Client::new();
+    loop {
+        for address in addresses {
+            // A relay that has just ended answers no more.
+            if let Ok(answer) = client.get(format!("{url}{address}")).send().await {
+                let _ = answer.bytes().await;
+            }
+        }
+        tokio::select! {
+            () = clock::sleep(TICK) => {}
+            () = end.notified() => return,
+        }
+    }
+}
+
+/// Something that takes every message at once.
+async fn receiver() -> Outcome<SocketAddr> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer(stream));
+        }
+    });
+    Ok(address)
+}
+
+/// Requests have a length, and come one after the other.
+async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
+    let mut buffer = Vec::with_capacity(4096);
+    loop {
+        while let Some(end) = whole(&buffer) {
+            buffer.drain(..end);
+            stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
+        }
+        if stream.read_buf(&mut buffer).await? == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// Where the first request ends, if all of it is there.
+fn whole(buffer: &[u8]) -> Option<usize> {
+    let head = buffer.windows(4).position(|end| end == b"\r\n\r\n")? + 4;
+    let text = std::str::from_utf8(&buffer[..head]).ok()?.to_ascii_lowercase();
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
+    let end = head + length.and_then(|length| length.trim().parse::<usize>().ok()).unwrap_or(0);
+    (buffer.len() >= end).then_some(end)
+}

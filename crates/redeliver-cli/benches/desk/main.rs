@@ -1,0 +1,40 @@
+//! What the dashboard costs: how long the server takes for each page of an outbox with this many live messages, as many sent and a tenth as
+//! many dead; and how much slower a relay is while ten browsers look at it. On SQLite, and on PostgreSQL if `REDELIVER_TEST_POSTGRES` names a
+//! server.
+//!
+//! `cargo bench -p redeliver-cli --bench desk -- --rows 1000000`
+
+#![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
+
+mod browsers;
+mod outbox;
+mod pages;
+mod relay;
+
+use std::error::Error;
+
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Outcome<()> {
+    let rows = number("--rows", 100_000)?;
+    let messages = number("--messages", 100_000)?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    runtime.block_on(async {
+        for outbox in outbox::all() {
+            pages::measure(&outbox?, rows).await?;
+        }
+        for outbox in outbox::all() {
+            browsers::measure(&outbox?, messages).await?;
+        }
+        Ok(())
+    })
+}
+
+fn number(flag: &str, usual: i64) -> Outcome<i64> {
+    let mut words = std::env::args().skip_while(|word| word != flag).skip(1);
+    match words.next() {
+        Some(given) => Ok(given.parse().map_err(|error| format!("{flag} {given}: {error}"))?),
+        None => Ok(usual),
+    }
+}
