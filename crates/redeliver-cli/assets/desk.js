@@ -15,11 +15,16 @@
     if (window.htmx) htmx.trigger(document.body, "tick");
     drawAll();
   }, EVERY);
+  // What was still being counted is there sooner than that.
+  addEventListener("load", () => {
+    if (window.htmx && document.querySelector("[data-soon]")) setTimeout(() => htmx.trigger(document.body, "tick"), 500);
+  });
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (busy(event.target)) event.preventDefault();
   });
   document.addEventListener("htmx:beforeSwap", (event) => {
     // A session that is over leads to the way in, which is a whole page.
+    if (busy(event.detail.target)) event.detail.shouldSwap = false;
     if (!event.detail.xhr.responseText.includes('id="live"')) {
       event.detail.shouldSwap = false;
       if (event.detail.xhr.status === 200) location.reload();
@@ -63,7 +68,11 @@
     const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line-soft"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
     const line = (one) => ({
       label: one.name, stroke: colour("--" + one.class), width: 1.6, points: { show: false }, spanGaps: false,
-      value: (_, value) => value == null ? "–" : short(value) + (chart.unit === "ms" ? " ms" : "/s"),
+      // The newest, unless somebody points at another.
+      value: (plot, value, line, place) => {
+        const shown = place == null ? plot.data[line].at(-1) : value;
+        return shown == null ? "–" : short(shown) + (chart.unit === "ms" ? " ms" : "/s");
+      },
       fill: one.class === "out" && chart.unit !== "ms" ? colour("--out") + "18" : undefined,
     });
     const size = { width: element.clientWidth, height: element.clientHeight - 30 };
@@ -71,7 +80,7 @@
       ...size, legend: { live: true }, cursor: { y: false, drag: { x: false, y: false } },
       scales: { x: { range: (_, first, last) => [Math.min(first, last - 120), last] }, y: { range: (_, low, high) => [0, Math.max(high * 1.15, chart.unit === "ms" ? 10 : 1)] } },
       axes: [{ ...axis, size: 26, space: 80, values: (_, times) => times.map(clock) }, { ...axis, size: 44, values: (_, values) => values.map(short) }],
-      series: [{ value: (_, time) => time == null ? "–" : new Date(time * 1000).toLocaleTimeString() }, ...chart.lines.map(line)],
+      series: [{ label: "at", value: (_, time) => time == null ? "now" : clock(time) }, ...chart.lines.map(line)],
     }, data(chart), element);
   };
   const data = (chart) => [chart.times, ...chart.lines.map((line) => line.values)];
@@ -120,7 +129,7 @@
     if (!form) return;
     if (event.target.matches("[data-all]")) each("input[name=id]", (box) => (box.checked = event.target.checked), form);
     const count = form.querySelectorAll("input[name=id]:checked").length;
-    each("[data-chosen]", (words) => (words.textContent = count ? `${count} chosen:` : "Choose dead letters, or"), form);
+    each("[data-chosen]", (words) => (words.textContent = count ? `${count} chosen:` : words.dataset.chosen), form);
   });
 
   document.addEventListener("click", async (event) => {
@@ -148,7 +157,10 @@
     j: () => step(1),
     k: () => step(-1),
     x: () => document.activeElement.closest("tr")?.querySelector("input[type=checkbox]")?.click(),
-    t: () => [...document.querySelectorAll(".theme button:not([aria-pressed])[value=light], .theme button:not([aria-pressed])[value=dark]")].find((button) => button.offsetParent)?.click(),
+    t: () => {
+      const dark = (document.documentElement.dataset.theme ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
+      [...document.querySelectorAll(`.theme button[value=${dark ? "light" : "dark"}]`)].find((button) => button.offsetParent)?.click();
+    },
   };
   document.addEventListener("keydown", (event) => {
     if (event.key === "Escape" && event.target.matches("input, textarea")) return event.target.blur();

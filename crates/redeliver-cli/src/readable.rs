@@ -55,7 +55,7 @@ pub(crate) fn number(value: f64) -> String {
 pub(crate) fn line(text: &str, longest: usize) -> String {
     let mut characters = text.chars().map(|character| match character {
         '\t' | '\n' => ' ',
-        character if character.is_control() => '\u{fffd}',
+        character if character.is_control() || turns_around(character) => '\u{fffd}',
         character => character,
     });
     let mut line: String = characters.by_ref().take(longest).collect();
@@ -64,6 +64,11 @@ pub(crate) fn line(text: &str, longest: usize) -> String {
         line.push('…');
     }
     line
+}
+
+/// Whether it turns what follows around, so that a text is not what it looks like.
+pub(crate) const fn turns_around(character: char) -> bool {
+    matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn rounded(nanos: u128) -> u128 {
@@ -138,6 +143,7 @@ mod tests {
     #[test]
     fn foreign_text_is_one_line_without_commands_to_the_terminal() {
         assert_eq!(line("a\nb\x1b[31mc", 20), "a b\u{fffd}[31mc");
+        assert_eq!(line("pay\u{202e}001", 20), "pay\u{fffd}001");
         assert_eq!(line("abcdef", 6), "abcdef");
         assert_eq!(line("abcdefg", 6), "abcde…");
     }

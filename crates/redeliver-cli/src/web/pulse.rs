@@ -9,7 +9,7 @@ use std::{
 use redeliver::clock;
 use redeliver_outbox::{
     Timestamp,
-    desk::{JobDesk, WorkerRecord},
+    desk::{self, JobDesk},
     live,
 };
 use tokio::task::JoinHandle;
@@ -18,6 +18,8 @@ use tokio::task::JoinHandle;
 pub(crate) const EVERY: Duration = Duration::from_secs(2);
 /// How many points are kept: half an hour.
 const KEPT: usize = 900;
+/// What is inserted is counted over so long, as the workers count what they send.
+const OVER: Duration = Duration::from_secs(60);
 /// The most destinations whose points are kept.
 const DESTINATIONS: usize = 64;
 
@@ -27,6 +29,10 @@ pub(crate) struct Point {
     pub(crate) at: Timestamp,
     /// Over all destinations; none if the outbox could not be asked.
     pub(crate) flow: Option<Flow>,
+    /// Inserted a second, over the last minute; none as long as that is not known.
+    pub(crate) inserted: Option<f64>,
+    /// The highest number of a message.
+    sequence: Option<i64>,
     destinations: BTreeMap<Arc<str>, Flow>,
 }
 
@@ -46,8 +52,8 @@ impl Point {
         self.destinations.get(destination).copied()
     }
 
-    fn at(at: Timestamp, workers: &[WorkerRecord]) -> Self {
-        let alive = workers.iter().filter(|worker| worker.alive);
+    fn at(at: Timestamp, pulse: &desk::Pulse) -> Self {
+        let alive = pulse.workers.iter().filter(|worker| worker.alive);
         let live = live::sum(alive.map(|worker| &worker.destinations));
         let flow = |figures: &live::LiveFigures| Flow {
             delivered: figures.delivered_per_second,
@@ -65,6 +71,8 @@ impl Point {
         Self {
             at,
             flow: Some(total),
+            inserted: None,
+            sequence: Some(pulse.sequence),
             destinations: live
                 .iter()
                 .take(DESTINATIONS)
@@ -109,8 +117,8 @@ impl Drop for Pulse {
 async fn take(desk: Arc<dyn JobDesk>, points: Points) {
     loop {
         let at = Timestamp::wall();
-        let point = match desk.workers().await {
-            Ok(workers) => Point::at(at, &workers),
+        let point = match desk.pulse().await {
+            Ok(pulse) => Point::at(at, &pulse),
             Err(_) => Point {
                 at,
                 ..Point::default()
@@ -121,13 +129,59 @@ async fn take(desk: Arc<dyn JobDesk>, points: Points) {
     }
 }
 
-fn keep(points: &mut VecDeque<Point>, point: Point) {
+fn keep(points: &mut VecDeque<Point>, mut point: Point) {
+    point.inserted = inserted(points, &point);
     if points.len() >= KEPT {
         points.pop_front();
     }
     points.push_back(point);
 }
 
+fn inserted(points: &VecDeque<Point>, now: &Point) -> Option<f64> {
+    let lately = |point: &&Point| point.sequence.is_some() && now.at.since(point.at) <= OVER;
+    let before = points.iter().find(lately)?;
+    let given = now.sequence?.checked_sub(before.sequence?)?.max(0);
+    let seconds = now.at.since(before.at).as_secs_f64();
+    (seconds > 0.0).then(|| given as f64 / seconds)
+}
+
 fn lock(points: &Points) -> MutexGuard<'_, VecDeque<Point>> {
     points.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(seconds: i64, sequence: Option<i64>) -> Point {
+        Point {
+            at: Timestamp::from_millis(seconds * 1_000),
+            sequence,
+            ..Point::default()
+        }
+    }
+
+    #[test]
+    fn what_is_inserted_is_counted_over_the_last_minute() {
+        let mut points = VecDeque::new();
+        for (seconds, sequence) in [(0, 0), (30, 3_000), (90, 3_600)] {
+            keep(&mut points, point(seconds, Some(sequence)));
+        }
+        keep(&mut points, point(92, None));
+        keep(&mut points, point(94, Some(3_800)));
+        let counted: Vec<Option<f64>> = points.iter().map(|point| point.inserted).collect();
+        assert_eq!(counted, [None, Some(100.0), Some(10.0), None, Some(50.0)]);
+    }
+
+    #[test]
+    fn half_an_hour_is_kept() {
+        let mut points = VecDeque::new();
+        for seconds in 0..2_000 {
+            keep(&mut points, point(seconds, None));
+        }
+        assert_eq!(
+            (points.len(), points[0].at),
+            (KEPT, Timestamp::from_millis(1_100_000))
+        );
+    }
 }

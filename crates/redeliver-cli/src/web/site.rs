@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, IssueDetail, JobDesk, StatusReport},
+    desk::{Desk, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
     destination::Routes,
 };
 
@@ -24,10 +24,15 @@ pub(crate) struct Site {
     pub(crate) pulse: Pulse,
     status: Sampled<StatusReport>,
     issues: Sampled<Vec<IssueDetail>>,
+    outlook: Sampled<Outlook>,
+    lanes: Sampled<Vec<StandingLane>>,
+    storage: Sampled<Storage>,
 }
 
 /// How many issues are shown: who has more has one cause for many of them.
 pub(crate) const ISSUES_SHOWN: usize = 50;
+/// How many lanes of each kind are shown.
+pub(crate) const LANES_SHOWN: usize = 100;
 
 /// What the outbox is, for people.
 #[derive(Clone, Debug)]
@@ -47,6 +52,9 @@ impl Site {
             about,
             status: Sampled::default(),
             issues: Sampled::default(),
+            outlook: Sampled::default(),
+            lanes: Sampled::default(),
+            storage: Sampled::default(),
         }
     }
 
@@ -73,6 +81,30 @@ impl Site {
     /// The figures as they were last counted, for what need not be fresh.
     pub(crate) fn last_status(&self) -> Option<Counted<StatusReport>> {
         self.status.latest()
+    }
+
+    /// What comes due within a day.
+    pub(crate) async fn outlook(&self) -> Result<Option<Counted<Outlook>>, Problem> {
+        let desk = Arc::clone(&self.desk);
+        self.outlook
+            .get(move || async move { desk.outlook().await })
+            .await
+    }
+
+    /// The lanes that stand or wait.
+    pub(crate) async fn lanes(&self) -> Result<Option<Counted<Vec<StandingLane>>>, Problem> {
+        let desk = Arc::clone(&self.desk);
+        self.lanes
+            .get(move || async move { desk.lanes(LANES_SHOWN).await })
+            .await
+    }
+
+    /// How much room everything takes.
+    pub(crate) async fn storage(&self) -> Result<Option<Counted<Storage>>, Problem> {
+        let desk = Arc::clone(&self.desk);
+        self.storage
+            .get(move || async move { desk.storage().await })
+            .await
     }
 
     /// The issues with the most letters, and the last day of each.

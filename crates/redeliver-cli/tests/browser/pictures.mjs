@@ -27,6 +27,8 @@ const looks = [
 async function first(page, path, selector) {
   await page.goto(site + path);
   const link = page.locator(selector).first();
+  // What is counted for the first time comes a moment later.
+  await link.waitFor({ timeout: 5000 }).catch(() => {});
   return (await link.count()) ? await link.getAttribute("href") : null;
 }
 
@@ -64,7 +66,9 @@ for (const [name, path] of await addresses()) {
     await page.goto(site + path);
     // A chart is there once its script has drawn it.
     for (const chart of await page.locator("[data-chart]").all()) await chart.locator("canvas").waitFor({ timeout: 5000 }).catch(() => {});
-    await page.screenshot({ path: join(folder, `${name}${look.name}.png`), fullPage: Boolean(process.env.FULL) });
+    // What is counted for the first time comes a moment later.
+    await page.locator("[data-soon]").first().waitFor({ state: "detached", timeout: 6000 }).catch(() => {});
+    await page.screenshot({ path: join(folder, `dashboard-${name}${look.name}.png`), fullPage: Boolean(process.env.FULL) });
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     // The policy forbids scripts in the page; this one comes from the tool.
     await page.evaluate(axe);

@@ -8,6 +8,7 @@ use redeliver::clock;
 use redeliver_outbox::{Timestamp, desk::AuditRecord, limits::AUDIT_BATCH};
 
 use super::{
+    fields::Fields,
     frame::{AUDIT, Answered, Frame, Visitor, page as answer, shown},
     message,
     words::{When, counted},
@@ -15,7 +16,7 @@ use super::{
 use crate::{readable, web::site::Site};
 
 /// How many stand on the page.
-const SHOWN: usize = 200;
+const SHOWN: usize = 100;
 
 /// One act.
 #[derive(Debug)]
@@ -55,13 +56,19 @@ impl Deed {
 struct Audit {
     frame: Frame,
     deeds: Vec<Deed>,
+    older: Option<String>,
+    newest: bool,
 }
 
-pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
-    let acts = site.desk.audit(SHOWN).await?;
+pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query: Fields) -> Answered {
+    let before = query.get("before").and_then(|number| number.parse().ok());
+    let acts = site.desk.audit_page(before, SHOWN).await?;
     let now = Timestamp::wall();
+    let last = acts.last().filter(|_| acts.len() == SHOWN);
     let audit = Audit {
         frame: Frame::new("Audit", AUDIT, &site, &visitor),
+        older: last.map(|act| format!("/audit?before={}", act.number)),
+        newest: before.is_none(),
         deeds: acts.iter().map(|act| Deed::of(act, now)).collect(),
     };
     Ok(answer(&visitor, &audit, &audit.as_live()))

@@ -58,6 +58,7 @@ fn line(
 
 fn flow_lines(points: &[Point]) -> Vec<Line> {
     vec![
+        line(points, "in", "in", |point| point.inserted),
         line(points, "out", "out", |point| Some(point.flow?.delivered)),
         line(points, "failed", "failed", |point| Some(point.flow?.failed)),
     ]

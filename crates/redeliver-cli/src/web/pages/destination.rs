@@ -18,7 +18,7 @@ use super::{
     destinations::{Row, address, row},
     done::Done,
     frame::{Answered, DESTINATIONS, Frame, Visitor, page as answer},
-    messages as list,
+    issues, messages as list,
     words::{Chip, Pace, bytes},
 };
 use crate::{
@@ -50,6 +50,8 @@ struct Destination {
     settings: Vec<(&'static str, String)>,
     found: Vec<Found>,
     failing: Vec<list::Row>,
+    /// What its dead letters are of.
+    issues: Vec<issues::Row>,
     messages: String,
     standing_href: String,
 }
@@ -85,6 +87,8 @@ pub(super) async fn page(
     };
     let failing = site.desk.list(&filter, look, false).await?;
     let now = Timestamp::wall();
+    let known = site.issues().await?;
+    let issues = known.iter().flat_map(|known| known.value.iter());
     let here = address(&name);
     let page = Destination {
         frame: Frame::new(readable::line(&name, 80), DESTINATIONS, &site, &visitor),
@@ -103,6 +107,10 @@ pub(super) async fn page(
         settings: site.about.routes.get(&name).map_or_else(Vec::new, settings),
         found: found(report, &name),
         failing: failing.iter().map(|record| list::Row::of(record, now)).collect(),
+        issues: issues
+            .filter(|detail| detail.issue.destination == name)
+            .map(|detail| issues::Row::of(&detail.issue, Some(&detail.hours), now))
+            .collect(),
         messages: messages(&[("to", &name)]),
         standing_href: messages(&[("to", &name), ("status", "parked")]),
     };

@@ -84,15 +84,18 @@ struct Destinations {
     counting: bool,
     freshness: String,
     rows: Vec<Row>,
+    in_trouble: bool,
 }
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
     let status = site.status().await?;
     let report = status.as_ref().map(|status| &*status.value);
+    let rows = report.map_or_else(Vec::new, |report| rows(report, &site));
     let destinations = Destinations {
         counting: report.is_none(),
         freshness: status.as_ref().map_or(String::new(), freshness),
-        rows: report.map_or_else(Vec::new, |report| rows(report, &site)),
+        in_trouble: rows.iter().any(|row| !row.trouble.is_empty()),
+        rows,
         frame: Frame::new("Destinations", DESTINATIONS, &site, &visitor),
     };
     Ok(answer(&visitor, &destinations, &destinations.as_live()))

@@ -14,10 +14,13 @@ pub(super) enum Done {
     NotHeld,
     Unchanged,
     Started,
+    JobPaused,
+    JobResumed,
+    JobCancelled,
 }
 
 impl Done {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 12] = [
         Self::Redriven,
         Self::Discarded,
         Self::Edited,
@@ -27,6 +30,9 @@ impl Done {
         Self::NotHeld,
         Self::Unchanged,
         Self::Started,
+        Self::JobPaused,
+        Self::JobResumed,
+        Self::JobCancelled,
     ];
 
     const fn word(self) -> &'static str {
@@ -40,6 +46,9 @@ impl Done {
             Self::NotHeld => "not-held",
             Self::Unchanged => "unchanged",
             Self::Started => "started",
+            Self::JobPaused => "job-paused",
+            Self::JobResumed => "job-resumed",
+            Self::JobCancelled => "job-cancelled",
         }
     }
 
@@ -74,7 +83,10 @@ impl Done {
             Self::HeldBefore => "Nothing has changed: it was held already.".to_owned(),
             Self::NotHeld => "Nothing has changed: it was not held.".to_owned(),
             Self::Unchanged => "Nothing was different, so nothing was changed.".to_owned(),
-            Self::Started => "The job has begun.".to_owned(),
+            Self::Started => "The job has begun. It goes on whether or not anybody looks.".to_owned(),
+            Self::JobPaused => "The job is held: nothing more is let out until it goes on.".to_owned(),
+            Self::JobResumed => "The job goes on.".to_owned(),
+            Self::JobCancelled => "The job is ended. What it let out stays out.".to_owned(),
         })
     }
 }

@@ -134,7 +134,7 @@ impl Frame {
         Self {
             title: title.into(),
             current: entry.path,
-            database: site.about.database.clone(),
+            database: crate::readable::line(&site.about.database, 200),
             visitor: Some(visitor.clone()),
             dead: site.last_status().map(|status| status.value.total.dead),
             open: site.guard.is_open(),

@@ -1,12 +1,13 @@
 //! What is done to many dead letters: which, how many, a sample, and only then.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{extract::State, http::StatusCode};
 use redeliver_outbox::{
     Timestamp,
-    desk::{Filter, Page},
+    desk::{Filter, NewJob, Page},
+    job::{JobKind, JobPlan},
 };
 
 use super::{
@@ -14,14 +15,18 @@ use super::{
     done::Done,
     fields::Fields,
     frame::{Answered, Frame, ISSUES, Visitor, shown},
+    jobs,
     messages::Row,
     narrowing::Narrowing,
     words::{counted, grouped},
 };
-use crate::web::{problem::Problem, site::Site};
+use crate::{
+    readable,
+    web::{problem::Problem, site::Site},
+};
 
-/// So many are changed in one transaction.
-const BATCH: usize = 500;
+/// So many that were chosen by hand are changed at once; more are a job.
+const AT_ONCE: u64 = 100;
 /// So many are shown before something is done to all.
 const SAMPLE: usize = 5;
 
@@ -41,7 +46,55 @@ struct Letters {
     rows: Vec<Row>,
     more: Option<String>,
     reason_required: bool,
+    /// How carefully it goes, if it is a job.
+    plan: Option<Plan>,
     back: String,
+}
+
+/// What stands in the fields of a plan.
+#[derive(Debug)]
+struct Plan {
+    canary: u32,
+    factor: u32,
+    interval: u64,
+    stop_percent: u16,
+}
+
+impl Plan {
+    fn usual() -> Self {
+        let plan = JobPlan::default();
+        Self {
+            canary: plan.canary,
+            factor: plan.factor,
+            interval: plan.interval.as_secs(),
+            stop_percent: plan.stop_permille / 10,
+        }
+    }
+}
+
+/// The plan that a form asks for.
+fn planned(fields: &Fields) -> Result<JobPlan, Problem> {
+    let number = |name: &str, usual: u64| match fields.get(name) {
+        None => Ok(usual),
+        Some(text) => text.parse::<u64>().map_err(|_| {
+            let text = readable::line(text, 40);
+            Problem::bad_request(format!(
+                "nothing was done: {name} must be a whole number, and {text} is none"
+            ))
+        }),
+    };
+    let small = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+    let usual = Plan::usual();
+    let plan = JobPlan {
+        canary: small(number("canary", usual.canary.into())?),
+        factor: small(number("factor", usual.factor.into())?),
+        interval: Duration::from_secs(number("interval", usual.interval)?),
+        stop_permille: u16::try_from(number("stop", usual.stop_percent.into())?.saturating_mul(10))
+            .unwrap_or(u16::MAX),
+    };
+    plan.validate()
+        .map_err(|wrong| Problem::bad_request(format!("nothing was done: {wrong}")))?;
+    Ok(plan)
 }
 
 /// What can be done to many.
@@ -100,12 +153,25 @@ async fn ask(site: &Site, visitor: &Visitor, query: &Fields, deed: Deed) -> Answ
             .map(grouped),
         rows: records.iter().map(|record| Row::of(record, now)).collect(),
         reason_required: deed == Deed::Discard,
+        plan: (deed == Deed::Redrive && is_job(&filter, count)).then(Plan::usual),
         back: narrowing.address("/messages"),
     };
     Ok(shown(StatusCode::OK, &page))
 }
 
+/// Few that were chosen one by one are changed at once. All else goes on by itself, with care.
+fn is_job(filter: &Filter, count: u64) -> bool {
+    filter.messages.is_empty() || count > AT_ONCE
+}
+
 impl Deed {
+    const fn kind(self) -> JobKind {
+        match self {
+            Self::Redrive => JobKind::Redrive,
+            Self::Discard => JobKind::Discard,
+        }
+    }
+
     const fn word(self) -> &'static str {
         match self {
             Self::Redrive => "redrive",
@@ -157,38 +223,32 @@ async fn act(site: &Site, acting: &Acting, deed: Deed) -> Answered {
     let confirmed = acting
         .fields
         .get("confirmed")
-        .and_then(|count| count.parse::<usize>().ok());
+        .and_then(|count| count.parse::<u64>().ok());
     let Some(confirmed) = confirmed else {
-        return Err(
-            Problem::bad_request("nothing was done: the form does not say how many were confirmed").into(),
-        );
+        let detail = "nothing was done: the form does not say how many were confirmed";
+        return Err(Problem::bad_request(detail).into());
     };
-    let mut done = 0;
-    while done < confirmed {
-        let batch = BATCH.min(confirmed - done);
-        let changed = change(site, deed, &filter, batch, &act).await?;
-        if changed == 0 {
-            break;
-        }
-        done += changed;
+    if is_job(&filter, confirmed) {
+        let job = NewJob {
+            kind: deed.kind(),
+            filter,
+            at_most: Some(confirmed),
+            plan: match deed {
+                Deed::Redrive => planned(&acting.fields)?,
+                // Nothing can be learnt from the first few that are given up.
+                Deed::Discard => JobPlan {
+                    canary: 0,
+                    ..JobPlan::default()
+                },
+            },
+        };
+        let job = site.desk.create_job(&job, &act).await?;
+        return Ok(acting.went(&Done::Started.at(&jobs::address(job.id), 1)));
     }
-    let told = match deed {
-        Deed::Redrive => Done::Redriven,
-        Deed::Discard => Done::Discarded,
+    let at_most = usize::try_from(confirmed).unwrap_or(usize::MAX);
+    let (done, told) = match deed {
+        Deed::Redrive => (site.desk.redrive(&filter, at_most, &act).await?, Done::Redriven),
+        Deed::Discard => (site.desk.discard(&filter, at_most, &act).await?, Done::Discarded),
     };
-    Ok(acting.went(&told.at("/issues", done as u64)))
-}
-
-async fn change(
-    site: &Site,
-    deed: Deed,
-    filter: &Filter,
-    at_most: usize,
-    act: &redeliver_outbox::desk::Act,
-) -> redeliver_outbox::store::Result<usize> {
-    let changed = match deed {
-        Deed::Redrive => site.desk.redrive(filter, at_most, act).await?,
-        Deed::Discard => site.desk.discard(filter, at_most, act).await?,
-    };
-    Ok(changed.len())
+    Ok(acting.went(&told.at("/issues", done.len() as u64)))
 }

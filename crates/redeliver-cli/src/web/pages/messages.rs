@@ -1,6 +1,6 @@
 //! Messages: search and filters in the address, the newest first.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{
@@ -24,6 +24,9 @@ use crate::{readable, web::site::Site};
 
 /// How many stand on a page.
 pub(super) const PAGE: usize = 50;
+
+/// How long a search may take before it says how far it came.
+const PATIENCE: Duration = Duration::from_millis(800);
 
 /// One message, as a row.
 #[derive(Debug)]
@@ -105,6 +108,8 @@ struct Messages {
     /// Where older ones are.
     older: Option<String>,
     newest: Option<String>,
+    /// Whether the time was up before everything was looked at.
+    unfinished: bool,
     /// Whether what is shown can be redriven and the like.
     workable: bool,
     /// Whether what all of them have in common is left out.
@@ -123,18 +128,17 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query:
     let after = query.get("after").and_then(|after| after.parse::<i64>().ok());
     let look = Page {
         after,
-        limit: PAGE + 1,
+        limit: PAGE,
         newest_first: true,
         until: None,
     };
-    let records = site.desk.list(&narrowing.filter, look, false).await?;
+    let searched = site.desk.search(&narrowing.filter, look, PATIENCE).await?;
     let now = Timestamp::wall();
-    let rows: Vec<Row> = records
+    let rows: Vec<Row> = searched
+        .records
         .iter()
-        .take(PAGE)
         .map(|record| Row::of(record, now))
         .collect();
-    let last = rows.last().map(|row| row.number).filter(|_| records.len() > PAGE);
     let messages = Messages {
         frame: Frame::new("Messages", MESSAGES, &site, &visitor),
         search: readable::line(search, 200),
@@ -142,7 +146,8 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query:
         destinations: destinations(&site, narrowing.value("to")),
         reasons: reasons(narrowing.value("reason")),
         chosen: narrowing.chosen("/messages"),
-        older: last.map(|last| narrowing.further("/messages", last)),
+        older: searched.next.map(|next| narrowing.further("/messages", next)),
+        unfinished: !searched.complete && rows.len() < PAGE,
         newest: after.map(|_| narrowing.address("/messages")),
         workable: narrowing.only_dead(),
         slim: false,

@@ -12,21 +12,28 @@ mod fields;
 mod frame;
 mod issue;
 mod issues;
+mod jobs;
+mod lanes;
 mod letter;
 mod letters;
 mod login;
 mod message;
 mod messages;
 mod narrowing;
+mod outlook;
 mod overview;
 mod patch;
 mod patching;
 mod payload;
 mod picture;
 mod preferences;
+mod storage;
 mod timeline;
 mod words;
 mod workers;
+
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -62,6 +69,14 @@ pub(super) fn router() -> Router<Arc<Site>> {
         .route("/issues", get(issues::page))
         .route("/issues/{fingerprint}", get(issue::page))
         .route("/letters/patch", get(patching::ask).post(patching::save))
+        .route("/lanes", get(lanes::page))
+        .route("/jobs", get(jobs::page))
+        .route("/jobs/{id}", get(jobs::one))
+        .route("/jobs/{id}/pause", post(jobs::pause))
+        .route("/jobs/{id}/resume", post(jobs::resume))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
+        .route("/storage", get(storage::page))
+        .route("/storage/health", get(storage::examine))
         .route("/workers", get(workers::page))
         .route("/audit", get(audit::page))
         .route("/audit/verify", get(audit::verify))

@@ -10,7 +10,8 @@ use super::{address, fields::Fields};
 use crate::{commands::outbox::when, readable};
 
 /// The fields of an address that narrow, as they were given.
-const PLAIN: [&str; 9] = [
+const PLAIN: [&str; 10] = [
+    "q",
     "issue",
     "to",
     "topic",
@@ -65,6 +66,10 @@ impl Narrowing {
                 filter.destination = text();
                 Ok(())
             }
+            "q" => {
+                filter.text = text();
+                Ok(())
+            }
             "topic" => {
                 filter.topic = text();
                 Ok(())
@@ -113,6 +118,46 @@ impl Narrowing {
         ));
     }
 
+    /// What a job has kept.
+    pub(super) fn of_filter(filter: &Filter) -> Self {
+        let mut given: Vec<(String, String)> = Vec::new();
+        let mut give = |name: &str, value: String| given.push((name.to_owned(), value));
+        for message in &filter.messages {
+            match message {
+                MessageRef::Id(id) => give("id", id.to_string()),
+                MessageRef::Number(number) => give("id", number.to_string()),
+            }
+        }
+        for status in &filter.statuses {
+            give("status", status.to_string());
+        }
+        let texts = [
+            ("q", filter.text.clone()),
+            ("issue", filter.issue.map(|issue| issue.to_string())),
+            ("to", filter.destination.clone()),
+            ("topic", filter.topic.clone()),
+            ("key", filter.key.clone()),
+            ("error", filter.error.clone()),
+            ("since", filter.created_from.map(|time| time.to_string())),
+            ("until", filter.created_before.map(|time| time.to_string())),
+            (
+                "attempts_from",
+                filter.attempts_from.map(|attempts| attempts.to_string()),
+            ),
+            ("reason", filter.reason.map(|reason| reason.to_string())),
+        ];
+        for (name, text) in texts {
+            if let Some(text) = text {
+                give(name, text);
+            }
+        }
+        Self {
+            given,
+            filter: filter.clone(),
+            wrong: Vec::new(),
+        }
+    }
+
     /// Whether anything narrows.
     pub(super) fn is_empty(&self) -> bool {
         self.given.is_empty()
@@ -122,7 +167,7 @@ impl Narrowing {
     pub(super) fn has_more(&self) -> bool {
         self.given
             .iter()
-            .any(|(name, _)| !["status", "to", "id"].contains(&&**name))
+            .any(|(name, _)| !["q", "status", "to", "id"].contains(&&**name))
     }
 
     /// Whether these are dead letters and nothing else, so that they can be worked on.
@@ -174,10 +219,10 @@ impl Narrowing {
             .map(|place| {
                 let mut without = self.clone();
                 let (name, value) = without.given.remove(place);
-                let name = if name == "attempts_from" {
-                    "attempts from".to_owned()
-                } else {
-                    name
+                let name = match name.as_str() {
+                    "attempts_from" => "attempts from",
+                    "q" => "search",
+                    name => name,
                 };
                 (
                     format!("{name}: {}", readable::line(&value, 60)),
@@ -210,6 +255,10 @@ mod tests {
         assert!(narrowing.wrong.is_empty());
         let again = narrowing.address("/messages");
         let (_, query) = again.split_once('?').unwrap();
+        assert_eq!(Narrowing::of(&Fields::of(query)).filter, *filter);
+        assert_eq!(Narrowing::of_filter(filter).filter, *filter);
+        let kept = Narrowing::of_filter(filter).address("/messages");
+        let (_, query) = kept.split_once('?').unwrap();
         assert_eq!(Narrowing::of(&Fields::of(query)).filter, *filter);
         assert_eq!(narrowing.chosen("/messages").len(), 6);
         assert!(narrowing.further("/messages", 7).ends_with("&after=7"));

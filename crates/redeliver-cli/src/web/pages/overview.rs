@@ -1,15 +1,17 @@
 //! The first page: how it goes.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::extract::State;
-use redeliver_outbox::desk::StatusReport;
+use redeliver_outbox::{Timestamp, desk::StatusReport, live::LiveState};
 
 use super::{
     address, charts,
     destinations::{self, Row},
     frame::{Answered, Frame, OVERVIEW, Visitor, page as answer},
+    issues,
+    outlook::Coming,
     picture::{Lines, Share},
     words::{Prose, about, freshness, grouped},
 };
@@ -53,15 +55,29 @@ struct Overview {
     attempts: Vec<Attempts>,
     rows: Vec<Row>,
     flow: Lines,
+    coming: Option<Coming>,
+    /// The issues with the most letters.
+    issues: Vec<issues::Row>,
 }
 
+/// A destination that asked for a shorter rest is not in trouble.
+const SHORT_REST: Duration = Duration::from_secs(5);
+/// How many issues stand here.
+const ISSUES_HERE: usize = 5;
 /// The most rows of the distribution of attempts; what is above is one row.
 const ATTEMPT_ROWS: usize = 8;
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
     let status = site.status().await?;
     let report = status.as_ref().map(|status| &*status.value);
+    let now = Timestamp::wall();
+    let known = site.issues().await?;
+    let issues = known.iter().flat_map(|known| known.value.iter());
     let overview = Overview {
+        issues: issues
+            .take(ISSUES_HERE)
+            .map(|detail| issues::Row::of(&detail.issue, Some(&detail.hours), now))
+            .collect(),
         counting: report.is_none(),
         freshness: status.as_ref().map_or(String::new(), freshness),
         tiles: report.map_or_else(Vec::new, |report| tiles(report, &site)),
@@ -69,13 +85,16 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
         attempts: report.map_or_else(Vec::new, |report| attempts(&report.attempts)),
         rows: report.map_or_else(Vec::new, |report| destinations::rows(report, &site)),
         flow: charts::flow_picture(&site),
+        coming: site.outlook().await?.map(|outlook| Coming::of(&outlook)),
         frame: Frame::new("Overview", OVERVIEW, &site, &visitor),
     };
     Ok(answer(&visitor, &overview, &overview.as_live()))
 }
 
 fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
-    let flow = site.pulse.last().and_then(|point| point.flow).unwrap_or_default();
+    let last = site.pulse.last();
+    let flow = last.as_ref().and_then(|point| point.flow).unwrap_or_default();
+    let inserted = last.and_then(|point| point.inserted);
     let total = &report.total;
     let tile = |name, value: String, note, pairs: &[(&str, &str)]| Tile {
         name,
@@ -91,6 +110,15 @@ fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
     };
     let late = total.oldest_lag.filter(|lag| lag.as_secs() >= 60);
     vec![
+        Tile {
+            unit: "/s",
+            ..tile(
+                "In",
+                inserted.map_or("–".to_owned(), readable::number),
+                "inserted, over the last minute",
+                &[],
+            )
+        },
         Tile {
             unit: "/s",
             ..tile(
@@ -131,7 +159,6 @@ fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
             "for their time, or a retry",
             &[("status", "failed"), ("status", "pending")],
         ),
-        tile("In flight", grouped(report.in_flight), "being sent", &[]),
         Tile {
             tone: if total.parked + total.put_away > 0 {
                 "held"
@@ -170,6 +197,15 @@ fn troubles(report: &StatusReport, site: &Site) -> Vec<Trouble> {
         });
     }
     for destination in overview::all(&site.about.routes, report) {
+        // A rest that is over before anybody has read of it needs nobody.
+        let resting = destination
+            .live
+            .as_ref()
+            .filter(|live| live.state == LiveState::Resting);
+        let until = resting.and_then(|live| live.until);
+        if destination.hold.is_none() && until.is_some_and(|until| until.since(report.now) < SHORT_REST) {
+            continue;
+        }
         if let Some(trouble) = destination.trouble(report.now) {
             troubles.push(Trouble {
                 words: Prose::of(&format!(

@@ -80,6 +80,44 @@ impl fmt::Display for Share {
 
 impl HtmlSafe for Share {}
 
+/// Shares of a whole beside each other, each with the class that gives it its colour and the words for it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Shares {
+    about: String,
+    parts: Vec<(&'static str, &'static str, u64)>,
+    whole: u64,
+}
+
+impl Shares {
+    pub(super) fn new(about: String, parts: Vec<(&'static str, &'static str, u64)>, whole: u64) -> Self {
+        Self { about, parts, whole }
+    }
+}
+
+impl fmt::Display for Shares {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let about = &self.about;
+        write!(
+            f,
+            r#"<svg class="shares" role="img" aria-label="{about}"><rect class="room" width="100%" height="100%"/>"#
+        )?;
+        let percent = |count: u64| count as f64 / self.whole.max(1) as f64 * 100.0;
+        let mut before = 0.0;
+        for (class, words, count) in &self.parts {
+            let width = percent(*count).min(100.0 - before);
+            write!(
+                f,
+                r#"<rect class="part {class}" x="{before:.2}%" width="{width:.2}%" height="100%"><title>{} {words}</title></rect>"#,
+                grouped(*count)
+            )?;
+            before += width;
+        }
+        f.write_str("</svg>")
+    }
+}
+
+impl HtmlSafe for Shares {}
+
 /// Lines over time, each with the class that gives it its colour. A gap is where nothing is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Lines {
@@ -163,6 +201,18 @@ mod tests {
         let long: Vec<_> = (0..900).map(|place| Some(f64::from(place))).collect();
         assert_eq!(thinned(&long).len(), PLACES);
         assert_eq!(Lines::default().to_string().matches("<path").count(), 0);
+    }
+
+    #[test]
+    fn shares_stand_beside_each_other_within_the_whole() {
+        let shares = Shares::new(
+            String::new(),
+            vec![("good", "arrived", 50), ("bad", "failed", 70)],
+            100,
+        );
+        let drawn = shares.to_string();
+        assert!(drawn.contains(r#"x="0.00%" width="50.00%""#), "{drawn}");
+        assert!(drawn.contains(r#"x="50.00%" width="50.00%""#), "{drawn}");
     }
 
     #[test]

@@ -274,9 +274,7 @@ pub(super) fn visible(text: &str) -> String {
             '\n' | '\t' => character,
             '\u{7f}' => '\u{2421}',
             '\0'..'\u{20}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
-            // They turn what follows around, so that a text is not what it looks like.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '\u{fffd}',
-            character if character.is_control() => '\u{fffd}',
+            character if character.is_control() || readable::turns_around(character) => '\u{fffd}',
             character => character,
         })
         .collect()

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use redeliver_outbox::desk::{StatusReport, WorkerRecord};
+use redeliver_outbox::desk::{Pulse, WorkerRecord};
 
 use super::{
     frame::{Answered, Frame, Visitor, WORKERS, page as answer},
@@ -33,32 +33,29 @@ struct Row {
 #[template(path = "workers.html", blocks = ["live"])]
 struct Workers {
     frame: Frame,
-    counting: bool,
     rows: Vec<Row>,
     shards: String,
     orphaned: bool,
 }
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
-    let status = site.status().await?;
-    let report = status.as_ref().map(|status| &*status.value);
+    let report = site.desk.pulse().await?;
     let workers = Workers {
         frame: Frame::new("Workers", WORKERS, &site, &visitor),
-        counting: report.is_none(),
-        rows: report.map_or_else(Vec::new, rows),
-        shards: report.map_or(String::new(), shards),
-        orphaned: report.is_some_and(|report| report.shards_without_owner > 0),
+        rows: rows(&report),
+        shards: shards(&report),
+        orphaned: report.shards_without_owner > 0,
     };
     Ok(answer(&visitor, &workers, &workers.as_live()))
 }
 
-fn rows(report: &StatusReport) -> Vec<Row> {
+fn rows(report: &Pulse) -> Vec<Row> {
     let mut workers: Vec<&WorkerRecord> = report.workers.iter().collect();
     workers.sort_by_key(|worker| (!worker.alive, std::cmp::Reverse(worker.seen_at)));
     workers.into_iter().map(|worker| row(worker, report)).collect()
 }
 
-fn row(worker: &WorkerRecord, report: &StatusReport) -> Row {
+fn row(worker: &WorkerRecord, report: &Pulse) -> Row {
     let live = worker.destinations.values();
     let (delivered, failed) = live.fold((0.0, 0.0), |(delivered, failed), figures| {
         (
@@ -88,7 +85,7 @@ fn row(worker: &WorkerRecord, report: &StatusReport) -> Row {
     }
 }
 
-fn shards(report: &StatusReport) -> String {
+fn shards(report: &Pulse) -> String {
     let all = counted(report.shards.into(), "shard", "shards");
     match report.shards_without_owner {
         0 => format!("{all}, each with its owner."),

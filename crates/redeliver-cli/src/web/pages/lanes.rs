@@ -1,0 +1,118 @@
+//! Lanes that stand or wait: what for, how long, and how much is behind.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use redeliver_outbox::{
+    DeadReason, Timestamp,
+    desk::{Depth, Standing, StandingLane},
+};
+
+use super::{
+    address,
+    frame::{Answered, Frame, LANES, Visitor, page as answer},
+    message,
+    words::{Chip, When, freshness, grouped},
+};
+use crate::{
+    readable,
+    web::site::{LANES_SHOWN, Site},
+};
+
+/// One lane.
+#[derive(Debug)]
+struct Row {
+    key: String,
+    href: String,
+    destination: String,
+    chip: Chip,
+    head: i64,
+    head_href: String,
+    depth: String,
+    since: When,
+    next: Option<When>,
+    attempts: Option<u32>,
+    why: String,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "lanes.html", blocks = ["live"])]
+struct Lanes {
+    frame: Frame,
+    counting: bool,
+    freshness: String,
+    parked: Vec<Row>,
+    blocked: Vec<Row>,
+    /// Whether there may be more that are parked.
+    more_parked: bool,
+}
+
+pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
+    let counted = site.lanes().await?;
+    let lanes: &[StandingLane] = counted.as_ref().map_or(&[], |lanes| &lanes.value);
+    let now = Timestamp::wall();
+    let (parked, blocked): (Vec<&StandingLane>, Vec<&StandingLane>) = lanes
+        .iter()
+        .partition(|lane| matches!(lane.standing, Standing::Parked { .. }));
+    let rows = |lanes: Vec<&StandingLane>| lanes.into_iter().map(|lane| row(lane, now)).collect();
+    let page = Lanes {
+        frame: Frame::new("Lanes", LANES, &site, &visitor),
+        counting: counted.is_none(),
+        freshness: counted.as_ref().map_or(String::new(), freshness),
+        more_parked: parked.len() >= LANES_SHOWN,
+        parked: rows(parked),
+        blocked: rows(blocked),
+    };
+    Ok(answer(&visitor, &page, &page.as_live()))
+}
+
+fn row(lane: &StandingLane, now: Timestamp) -> Row {
+    let when = |time| When::of(time, now);
+    let (chip, since, next, attempts, why) = match &lane.standing {
+        Standing::Parked { reason, since } => (
+            Chip::new("held", "‖", "parked"),
+            when(*since),
+            None,
+            None,
+            reason
+                .map_or("being tried again", DeadReason::as_str)
+                .replace('_', " "),
+        ),
+        Standing::Blocked {
+            attempts,
+            next_attempt_at,
+            error,
+            oldest,
+        } => (
+            Chip::new("warn", "↻", "blocked"),
+            when(*oldest),
+            Some(when(*next_attempt_at)),
+            Some(*attempts),
+            readable::line(error, 160),
+        ),
+    };
+    let id = &lane.lane;
+    Row {
+        key: readable::line(&id.key, 80),
+        href: address::messages(&[("to", &id.destination), ("key", &id.key)]),
+        destination: readable::line(&id.destination, 60),
+        chip,
+        head: lane.head.number(),
+        head_href: message::address(lane.head),
+        depth: depth(lane.depth),
+        since,
+        next,
+        attempts,
+        why,
+    }
+}
+
+fn depth(depth: Depth) -> String {
+    let messages = grouped(depth.messages);
+    if depth.or_more {
+        format!("{messages}+")
+    } else {
+        messages
+    }
+}
