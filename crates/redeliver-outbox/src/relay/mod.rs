@@ -4,6 +4,7 @@
 mod config;
 mod engine;
 mod fan_out;
+mod figures;
 mod lane;
 mod manners;
 mod membership;
@@ -23,7 +24,8 @@ use tokio::sync::Notify;
 
 pub use config::RelayConfig;
 pub use engine::Finished;
-pub use witness::{Figures, Happening, Witness};
+pub use figures::{BOUNDS, CLASSES, DestinationFigures, ENDINGS, Figures, Spread};
+pub use witness::{Happening, Witness};
 
 use crate::{destination::Routes, store::Store};
 
@@ -55,11 +57,11 @@ impl Relay {
     pub fn new(store: Arc<dyn Store>, routes: Routes, config: RelayConfig) -> Self {
         Self {
             store,
+            figures: Arc::new(Figures::of(&fan_out::with_events(&routes))),
             routes,
             config,
             hint: Hint::default(),
             witness: Arc::new(()),
-            figures: Arc::default(),
         }
     }
 

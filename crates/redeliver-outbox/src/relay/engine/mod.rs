@@ -16,7 +16,7 @@ use redeliver::{Moment, clock};
 use super::{
     Relay, fan_out,
     manners::{Begun, Conduct},
-    trouble::Trouble,
+    trouble::{Statement, Trouble},
     window::{Limits, Window},
     witness::Happening,
 };
@@ -57,10 +57,12 @@ enum Event {
         reader: Box<dyn Reader>,
         demand: Demand,
         result: Result<Found>,
+        took: Duration,
     },
     Settled {
         batch: Vec<Settlement>,
         result: Result<Settled>,
+        took: Duration,
     },
     Beaten {
         issued: Moment,
@@ -176,6 +178,7 @@ impl Engine {
                 took,
             } => {
                 self.window.sent(route);
+                self.relay.figures.route(Some(route)).ended(&outcome, took);
                 let probe = begun.probe;
                 if let Some(alarm) = self.conducts[route].ended(begun, &outcome, took, now) {
                     self.raise(route, alarm, now);
@@ -196,9 +199,16 @@ impl Engine {
                 reader,
                 demand,
                 result,
-            } => self.read_ended(reader, &demand, result, now),
+                took,
+            } => {
+                self.relay.figures.reading.took(took);
+                self.read_ended(reader, &demand, result, now);
+            }
             Event::Unparked { route, asked, result } => self.unpark_ended(route, asked, result, now),
-            Event::Settled { batch, result } => self.settle_ended(batch, result, now),
+            Event::Settled { batch, result, took } => {
+                self.relay.figures.settling.took(took);
+                self.settle_ended(batch, result, now);
+            }
             Event::Beaten { issued, result } => self.beat_ended(issued, result, now),
             Event::Held { route, result } => self.hold_ended(route, result, now),
             Event::Claimed(result) => self.claim_ended(result, now),
@@ -296,15 +306,13 @@ impl Engine {
         self.settling.forget(lease.shard);
         self.reading.disown(lease.shard);
         self.count_shards();
+        self.relay.figures.lost.add(1);
         self.relay.witness.saw(Happening::Lost(lease));
     }
 
     fn count_shards(&self) {
         let owned = u64::try_from(self.window.owned()).unwrap_or(u64::MAX);
-        self.relay
-            .figures
-            .shards
-            .store(owned, std::sync::atomic::Ordering::Relaxed);
+        self.relay.figures.shards.set(owned);
     }
 
     /// The database's clock now, as near as we know: we learn it with every read, and count on from there.
@@ -313,8 +321,9 @@ impl Engine {
             .map_or_else(Timestamp::wall, |(time, moment)| time.plus(now.since(moment)))
     }
 
-    fn trouble(&self, trouble: &mut Trouble, what: &str, error: &crate::store::StoreError, now: Moment) {
-        self.relay.witness.saw(Happening::Trouble(what));
+    fn trouble(&self, trouble: &mut Trouble, what: Statement, error: &crate::store::StoreError, now: Moment) {
+        self.relay.figures.failed(what);
+        self.relay.witness.saw(Happening::Trouble(what.words()));
         trouble.failed(
             what,
             error,

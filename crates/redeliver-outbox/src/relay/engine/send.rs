@@ -1,7 +1,4 @@
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use redeliver::{Class, Moment, clock};
@@ -59,7 +56,7 @@ impl Engine {
             }
         }
         let in_flight = u64::try_from(self.window.in_flight()).unwrap_or(u64::MAX);
-        self.relay.figures.in_flight.store(in_flight, Ordering::Relaxed);
+        self.relay.figures.in_flight.set(in_flight);
     }
 
     /// What has to be written before, or instead of, an attempt.
@@ -112,7 +109,8 @@ impl Engine {
             attempt,
             lease,
         });
-        self.relay.figures.attempts.fetch_add(1, Ordering::Relaxed);
+        self.relay.figures.attempts.add(1);
+        self.relay.figures.route(Some(route)).begun();
         self.window.sending(route);
         let treatment = &self.routes[route];
         let (destination, timeout) = (Arc::clone(&treatment.destination), time_for(treatment));

@@ -1,7 +1,4 @@
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use redeliver::{Moment, clock};
 
@@ -9,7 +6,10 @@ use super::{Engine, Event};
 use crate::{
     Message,
     plants::{Plant, planted},
-    relay::{trouble::Trouble, witness::Happening},
+    relay::{
+        trouble::{Statement, Trouble},
+        witness::Happening,
+    },
     store::{Result, Settled, Settlement, Verdict},
 };
 
@@ -70,7 +70,8 @@ impl Engine {
         let (store, worker) = (Arc::clone(&self.relay.store), config.worker.clone());
         self.tasks.push(Box::pin(async move {
             let result = store.settle(&worker, &batch).await;
-            Event::Settled { batch, result }
+            let took = clock::now().since(now);
+            Event::Settled { batch, result, took }
         }));
     }
 
@@ -83,7 +84,7 @@ impl Engine {
         };
         match result {
             Ok(settled) => {
-                self.settling.trouble.worked("write verdicts");
+                self.settling.trouble.worked(Statement::Settle);
                 let time = self.database_now(now);
                 let mut fanned_out = false;
                 for settlement in &batch {
@@ -102,7 +103,7 @@ impl Engine {
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.settling.trouble);
-                self.trouble(&mut trouble, "write verdicts", &error, now);
+                self.trouble(&mut trouble, Statement::Settle, &error, now);
                 self.settling.trouble = trouble;
                 // Written or not, the same again is right: doing it twice is doing it once.
                 let leases: Vec<_> = self.window.leases().collect();
@@ -118,6 +119,9 @@ impl Engine {
 
     fn count(&self, settlement: &Settlement) {
         let figures = &self.relay.figures;
+        let route = self.window.route_of(settlement.number());
+        figures.route(route).settled(&settlement.verdict);
+        figures.settled.add(1);
         let counter = match settlement.verdict {
             Verdict::Delivered(_) => &figures.delivered,
             Verdict::Retry { .. } => &figures.retried,
@@ -130,7 +134,7 @@ impl Engine {
             }
             Verdict::Postponed(_) | Verdict::Counted { .. } => return,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.add(1);
     }
 }
 
