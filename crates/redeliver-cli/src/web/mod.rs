@@ -6,6 +6,7 @@ mod guard;
 mod headers;
 mod health;
 mod listen;
+mod metrics;
 mod pages;
 mod problem;
 mod sampled;
@@ -18,6 +19,7 @@ use axum::{Router, extract::DefaultBodyLimit, middleware};
 pub(crate) use self::{
     guard::Guard,
     listen::Listening,
+    metrics::Metrics,
     site::{About, Site},
 };
 
@@ -35,6 +37,7 @@ pub(crate) fn router(site: Arc<Site>) -> Router {
             axum::routing::get(move || api::document(document)),
         )
         .merge(health::router())
+        .merge(metrics::router())
         .merge(assets::router())
         .fallback(problem::no_such_page)
         .method_not_allowed_fallback(problem::no_such_method);

@@ -9,6 +9,7 @@ use redeliver_outbox::{
 
 use super::{
     guard::Guard,
+    metrics::Metrics,
     problem::Problem,
     sampled::{Counted, Sampled},
 };
@@ -19,6 +20,7 @@ pub(crate) struct Site {
     pub(crate) desk: Arc<dyn Desk>,
     pub(crate) guard: Guard,
     pub(crate) about: About,
+    pub(super) metrics: Metrics,
     status: Sampled<StatusReport>,
 }
 
@@ -32,11 +34,12 @@ pub(crate) struct About {
 }
 
 impl Site {
-    pub(crate) fn new(desk: Arc<dyn Desk>, guard: Guard, about: About) -> Self {
+    pub(crate) fn new(desk: Arc<dyn Desk>, guard: Guard, about: About, metrics: Metrics) -> Self {
         Self {
             desk,
             guard,
             about,
+            metrics,
             status: Sampled::default(),
         }
     }

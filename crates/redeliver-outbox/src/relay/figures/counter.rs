@@ -117,7 +117,7 @@ mod tests {
         assert_eq!((spread.counts[0], spread.counts[1]), (2, 1));
         assert_eq!((spread.counts[14], spread.counts[15]), (1, 2));
         assert_eq!(spread.counts.iter().sum::<u64>(), 6);
-        assert_eq!(spread.sum, Duration::new(60 + 60 + 9_999, 2_000_000 + 1));
+        assert_eq!(spread.sum, Duration::new(60 + 60 + 9_999, 3_000_000 + 1));
         assert_eq!(spread.plus(&spread).counts[15], 4);
     }
 }

@@ -2,14 +2,17 @@
 
 use std::{io, net::SocketAddr, sync::Arc};
 
-use redeliver_outbox::config::{Listen, ServerSettings};
+use redeliver_outbox::{
+    config::{Listen, ServerSettings},
+    relay::Figures,
+};
 use serde_json::json;
 use tokio::{sync::oneshot, task::JoinHandle};
 
 use super::{super::database::Outbox, telling::Telling};
 use crate::{
     exit::BadInput,
-    web::{self, About, Guard, Listening, Site},
+    web::{self, About, Guard, Listening, Metrics, Site},
 };
 
 /// Where the desk is when nobody says.
@@ -56,7 +59,12 @@ impl Door {
         })
     }
 
-    pub(super) async fn open(self, telling: Telling, outbox: &Outbox) -> anyhow::Result<OpenDesk> {
+    pub(super) async fn open(
+        self,
+        telling: Telling,
+        outbox: &Outbox,
+        relays: &[Arc<Figures>],
+    ) -> anyhow::Result<OpenDesk> {
         let Some(address) = self.address else {
             return Ok(OpenDesk(None));
         };
@@ -82,7 +90,9 @@ impl Door {
             routes: outbox.settings.routes.clone(),
         };
         let guard = Guard::new(&outbox.settings.server);
-        let site = Arc::new(Site::new(Arc::clone(&outbox.opened.desk), guard, about));
+        let metrics = Metrics::of(relays, &about.routes);
+        let desk = Arc::clone(&outbox.opened.desk);
+        let site = Arc::new(Site::new(desk, guard, about, metrics));
         let (end, ended) = oneshot::channel();
         let answering = tokio::spawn(listening.answer(web::router(site), async {
             // A sender that is gone says the same as one that says so.

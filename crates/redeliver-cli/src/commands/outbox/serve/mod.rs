@@ -16,7 +16,7 @@ use redeliver::{address, clock};
 use redeliver_outbox::{
     config::Listen,
     desk::{Filter, MessageRef},
-    relay::{Figures, Finished, Relay, RelayConfig},
+    relay::{Finished, Relay, RelayConfig},
     store::StoreErrorKind,
 };
 use serde_json::json;
@@ -93,19 +93,20 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
             return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
         }
     };
-    let desk = door.open(telling, &outbox).await?;
     let reader = Reader::default();
-    let relays = Relays::start(&outbox, &reader);
+    let ready = relays(&outbox, &reader);
+    let figures: Vec<_> = ready.iter().map(Relay::figures).collect();
+    let desk = door.open(telling, &outbox, &figures).await?;
+    let relays = Relays::start(ready);
     let why = tokio::select! {
         _ = signals.next() => Stop::Told,
         () = over => Stop::TimeUp,
         () = emptied(args.until_empty, telling, &outbox) => Stop::Empty,
         () = reader.gone() => Stop::Unseen,
         never = retention::forget(&outbox) => match never {},
-        never = figures::tell(telling, &relays.figures) => match never {},
-        never = silent::tell(telling, &outbox, &relays.figures) => match never {},
+        never = figures::tell(telling, &figures) => match never {},
+        never = silent::tell(telling, &outbox, &figures) => match never {},
     };
-    let figures = relays.figures.clone();
     let in_flight = Sum::of(&figures).in_flight;
     if in_flight > 0 {
         telling.stops(in_flight, outbox.settings.relay.shutdown);
@@ -226,39 +227,40 @@ async fn look_first(telling: Telling, outbox: &Outbox) -> anyhow::Result<()> {
 }
 
 /// The relays of this process: as many as it is configured to run on a server, and one on SQLite, which has one writer.
+fn relays(outbox: &Outbox, reader: &Reader) -> Vec<Relay> {
+    let settings = &outbox.settings;
+    let count = if settings.is_sqlite() {
+        1
+    } else {
+        settings.relay.workers.max(1)
+    };
+    let relay = |_| {
+        let store = Arc::clone(&outbox.opened.store);
+        Relay::new(store, reader.of(&settings.routes), config(settings))
+    };
+    (0..count).map(relay).collect()
+}
+
+/// Relays that run.
 struct Relays {
     running: JoinSet<Finished>,
-    figures: Vec<Arc<Figures>>,
     stop: watch::Sender<bool>,
 }
 
 impl Relays {
-    fn start(outbox: &Outbox, reader: &Reader) -> Self {
-        let settings = &outbox.settings;
-        let count = if settings.is_sqlite() {
-            1
-        } else {
-            settings.relay.workers.max(1)
-        };
+    fn start(relays: Vec<Relay>) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let mut relays = Self {
-            running: JoinSet::new(),
-            figures: Vec::new(),
-            stop,
-        };
-        for _ in 0..count {
-            let store = Arc::clone(&outbox.opened.store);
-            let relay = Relay::new(store, reader.of(&settings.routes), config(settings));
-            relays.figures.push(relay.figures());
+        let mut running = JoinSet::new();
+        for relay in relays {
             let mut stopped = stopped.clone();
-            relays.running.spawn(async move {
+            running.spawn(async move {
                 // A sender that is gone says the same as one that says stop.
                 relay
                     .run(async move { drop(stopped.wait_for(|stop| *stop).await) })
                     .await
             });
         }
-        relays
+        Self { running, stop }
     }
 
     async fn stop(mut self) -> Finished {
