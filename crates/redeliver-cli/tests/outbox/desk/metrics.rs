@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     Desk,
@@ -156,4 +156,63 @@ fn whoever_may_look_may_scrape() {
     );
     let allowed = [("authorization", "Bearer prometheus-012345")];
     assert_eq!(desk.send("GET", "/metrics", &allowed, None).status, 200);
+}
+
+const DASHBOARD: &str = include_str!("../../../../../docs/grafana/redeliver.json");
+const ALERTS: &str = include_str!("../../../../../docs/alerts.yml");
+
+/// The metrics that a text names.
+fn named(text: &str) -> BTreeSet<&str> {
+    let words =
+        text.split(|letter: char| !(letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_'));
+    let metrics = words.filter(|word| word.starts_with("redeliver_") || word.starts_with("process_"));
+    metrics
+        .map(|name| {
+            let suffixes = ["_bucket", "_count", "_sum"];
+            suffixes
+                .iter()
+                .find_map(|suffix| name.strip_suffix(suffix))
+                .unwrap_or(name)
+        })
+        .collect()
+}
+
+#[test]
+fn dashboard_and_alerts_go_by_what_is_documented() {
+    let documented = documented();
+    let documented: BTreeSet<&str> = documented.keys().map(String::as_str).collect();
+    let (shown, watched) = (named(DASHBOARD), named(ALERTS));
+    assert_eq!(shown, documented, "the dashboard shows each of them");
+    let unknown: Vec<_> = watched.difference(&documented).collect();
+    assert!(
+        unknown.is_empty() && watched.len() > 10,
+        "{unknown:?} of {watched:?}"
+    );
+}
+
+#[test]
+fn the_dashboard_can_be_imported() {
+    let dashboard: Value = serde_json::from_str(DASHBOARD).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let ids: BTreeSet<u64> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len());
+    let rows: Vec<&str> = panels
+        .iter()
+        .filter(|panel| panel["type"] == "row")
+        .map(|row| row["title"].as_str().unwrap())
+        .collect();
+    assert_eq!(rows, ["Overview", "Destinations", "Relay", "Store"]);
+    let variables = dashboard["templating"]["list"].as_array().unwrap();
+    let variables: Vec<&str> = variables
+        .iter()
+        .map(|one| one["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(variables, ["datasource", "destination", "instance"]);
+    for target in panels
+        .iter()
+        .filter_map(|panel| panel["targets"].as_array())
+        .flatten()
+    {
+        assert_eq!(target["datasource"]["uid"], "${datasource}", "{target}");
+    }
 }
