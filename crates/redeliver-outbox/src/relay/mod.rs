@@ -10,6 +10,7 @@ mod manners;
 mod membership;
 mod numbers;
 mod shard;
+mod tracer;
 mod track;
 mod trouble;
 mod verdict;
@@ -25,6 +26,7 @@ use tokio::sync::Notify;
 pub use config::RelayConfig;
 pub use engine::Finished;
 pub use figures::{BOUNDS, CLASSES, DestinationFigures, ENDINGS, Figures, Spread};
+pub use tracer::{TracedAttempt, TracedEnding, Tracer};
 pub use witness::{Happening, Witness};
 
 use crate::{destination::Routes, store::Store};
@@ -48,6 +50,7 @@ pub struct Relay {
     config: RelayConfig,
     hint: Hint,
     witness: Arc<dyn Witness>,
+    tracer: Option<Arc<dyn Tracer>>,
     figures: Arc<Figures>,
 }
 
@@ -62,6 +65,7 @@ impl Relay {
             config,
             hint: Hint::default(),
             witness: Arc::new(()),
+            tracer: None,
         }
     }
 
@@ -69,6 +73,14 @@ impl Relay {
     #[must_use]
     pub fn witnessed_by(mut self, witness: Arc<dyn Witness>) -> Self {
         self.witness = witness;
+        self
+    }
+
+    /// Makes every attempt a span: a child of the one that its message was inserted in, which its destination is told of. Without this,
+    /// destinations are told of the span that the message was inserted in.
+    #[must_use]
+    pub fn traced_by(mut self, tracer: Arc<dyn Tracer>) -> Self {
+        self.tracer = Some(tracer);
         self
     }
 

@@ -16,6 +16,7 @@ use redeliver::{Moment, clock};
 use super::{
     Relay, fan_out,
     manners::{Begun, Conduct},
+    tracer::{Traced, TracedEnding},
     trouble::{Statement, Trouble},
     window::{Limits, Window},
     witness::Happening,
@@ -47,6 +48,7 @@ enum Event {
         begun: Begun,
         outcome: Outcome,
         took: Duration,
+        traced: Option<Box<Traced>>,
     },
     Unparked {
         route: usize,
@@ -176,6 +178,7 @@ impl Engine {
                 begun,
                 outcome,
                 took,
+                traced,
             } => {
                 self.window.sent(route);
                 self.relay.figures.route(Some(route)).ended(&outcome, took);
@@ -185,6 +188,10 @@ impl Engine {
                 }
                 if send::is_of_the_destination(&outcome, probe, self.routes[route].idempotent) {
                     self.put_back(&message, lease, attempt, &outcome, took);
+                    if let Some(traced) = traced {
+                        let ending = TracedEnding::PutBack(&outcome);
+                        self.trace_ended(&traced, &message, (route, attempt, took), ending);
+                    }
                     return;
                 }
                 let ended = super::verdict::Ended {
@@ -193,7 +200,7 @@ impl Engine {
                     outcome,
                     headed_parked_lane,
                 };
-                self.attempt_ended(&message, lease, route, ended, now);
+                self.attempt_ended(&message, lease, route, ended, traced.as_deref(), now);
             }
             Event::Read {
                 reader,

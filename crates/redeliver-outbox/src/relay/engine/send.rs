@@ -11,11 +11,13 @@ use crate::{
     relay::{
         fan_out,
         manners::{Allowance, Begun},
+        tracer::{Traced, TracedAttempt, TracedEnding},
         verdict::{self, Ended},
         window::Turn,
         witness::Happening,
     },
     store::{Lease, Settlement, Verdict},
+    trace::{Span, TraceParent},
 };
 
 /// A destination that does not keep its own time is cut off this much later.
@@ -114,6 +116,7 @@ impl Engine {
         self.window.sending(route);
         let treatment = &self.routes[route];
         let (destination, timeout) = (Arc::clone(&treatment.destination), time_for(treatment));
+        let traced = self.trace(&message);
         self.tasks.push(Box::pin(async move {
             let started = clock::now();
             let delivery = Delivery {
@@ -121,7 +124,10 @@ impl Engine {
                 attempt,
                 timeout,
             };
-            let delivering = destination.deliver(delivery);
+            let delivering = match &traced {
+                None => destination.deliver(delivery),
+                Some(traced) => destination.deliver_in(&traced.span, delivery),
+            };
             let outcome = match destination.keeps_time() {
                 true => delivering.await,
                 false => cut_off(delivering, timeout).await,
@@ -136,8 +142,43 @@ impl Engine {
                 begun,
                 outcome,
                 took,
+                traced,
             }
         }));
+    }
+
+    /// The span of an attempt that begins, if attempts are traced.
+    fn trace(&self, message: &Message) -> Option<Box<Traced>> {
+        let tracer = self.relay.tracer.as_ref()?;
+        let entropy = (self.relay.config.entropy)();
+        let context = TraceParent::of_attempt(message, tracer.share(), entropy);
+        Some(Box::new(Traced {
+            span: Span::new(context),
+            started: clock::wall(),
+        }))
+    }
+
+    pub(super) fn trace_ended(
+        &self,
+        traced: &Traced,
+        message: &Message,
+        (route, attempt, took): (usize, u32, Duration),
+        ending: TracedEnding<'_>,
+    ) {
+        if let Some(tracer) = &self.relay.tracer
+            && traced.span.context.is_sampled()
+        {
+            tracer.ended(&TracedAttempt {
+                span: &traced.span,
+                parent: TraceParent::of_message(message),
+                message,
+                attempt,
+                kind: self.routes[route].destination.kind(),
+                started: traced.started,
+                took,
+                ending,
+            });
+        }
     }
 
     /// What came of it says nothing of the message, which is as it was before.
@@ -165,8 +206,10 @@ impl Engine {
         lease: Lease,
         route: usize,
         ended: Ended,
+        traced: Option<&Traced>,
         now: Moment,
     ) {
+        let told = (route, ended.attempt, ended.took);
         self.relay.witness.saw(Happening::Ended {
             message,
             attempt: ended.attempt,
@@ -176,6 +219,9 @@ impl Engine {
         });
         if !self.window.is_held(message.id, lease) {
             // The shard was lost meanwhile: whoever owns it decides, and sends again what this relay could not write down.
+            if let Some(traced) = traced {
+                self.trace_ended(traced, message, told, TracedEnding::Lost(&ended.outcome));
+            }
             return;
         }
         let time = self.database_now(now);
@@ -187,6 +233,9 @@ impl Engine {
             (self.relay.config.entropy)(),
         );
         tell_retry(message, &self.routes[route], &verdict);
+        if let Some(traced) = traced {
+            self.trace_ended(traced, message, told, TracedEnding::Judged(&verdict));
+        }
         self.settling.push(Settlement::of(message, lease, verdict), now);
     }
 }
