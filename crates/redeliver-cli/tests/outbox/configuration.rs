@@ -28,6 +28,7 @@ fn every_setting_is_on_the_page() {
         ("nonsense = 1", "## At the top"),
         ("[relay]\nnonsense = 1", "## `[relay]`"),
         ("[retention]\nnonsense = 1", "## `[retention]`"),
+        ("[telemetry]\nnonsense = 1", "## `[telemetry]`"),
         (
             "[destinations.a]\ntype = \"http\"\nnonsense = 1",
             "## `[destinations.NAME]`",

@@ -19,3 +19,4 @@ mod send;
 mod serve;
 mod tables;
 mod topics;
+mod traces;

@@ -24,11 +24,13 @@ use self::{
     page::{Format, Page},
 };
 use super::{problem::Problem, sampled::Sampled, site::Site};
+use crate::telemetry::SpanCounts;
 
 /// What metrics are made from, besides the outbox.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     relays: Vec<Arc<Figures>>,
+    spans: Arc<SpanCounts>,
     names: Names,
     lanes: Sampled<BTreeMap<String, u64>>,
     started: Duration,
@@ -36,9 +38,10 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// Of a process that has just begun, with these relays between the outbox and these destinations.
-    pub(crate) fn of(relays: &[Arc<Figures>], routes: &Routes) -> Self {
+    pub(crate) fn of(relays: &[Arc<Figures>], spans: Arc<SpanCounts>, routes: &Routes) -> Self {
         Self {
             relays: relays.to_vec(),
+            spans,
             names: Names::of(routes.iter().map(|(name, _)| name)),
             lanes: Sampled::default(),
             started: clock::wall(),
@@ -58,6 +61,7 @@ async fn metrics(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response 
     let mut page = Page::new(format);
     process(&mut page, metrics.started);
     relay::write(&mut page, &metrics.relays, &metrics.names);
+    spans(&mut page, &metrics.spans);
     let counts = match &status {
         Ok(status) => Ok(status.as_ref().map(|counted| Counts {
             report: &counted.value,
@@ -79,6 +83,16 @@ fn process(page: &mut Page, started: Duration) {
         "When the process began, in seconds since 1970.",
     )
     .seconds(&[], started);
+}
+
+fn spans(page: &mut Page, spans: &SpanCounts) {
+    let mut family = page.counter(
+        "redeliver_spans_total",
+        "Spans of attempts: exported, dropped because the collector did not keep up, or failed because it did not take them.",
+    );
+    for (result, count) in spans.all() {
+        family.count(&[("result", result)], count);
+    }
 }
 
 /// How many lanes stand still, by destination, if that was counted.

@@ -1,5 +1,7 @@
 //! A strict reader of what Prometheus reads.
 
+#![expect(clippy::panic, reason = "what cannot be read fails the test, and is shown")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A metric with its samples.

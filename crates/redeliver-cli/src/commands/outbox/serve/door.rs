@@ -12,6 +12,7 @@ use tokio::{sync::oneshot, task::JoinHandle};
 use super::{super::database::Outbox, telling::Telling};
 use crate::{
     exit::BadInput,
+    telemetry::Telemetry,
     web::{self, About, Guard, Listening, Metrics, Site},
 };
 
@@ -64,6 +65,7 @@ impl Door {
         telling: Telling,
         outbox: &Outbox,
         relays: &[Arc<Figures>],
+        telemetry: &Telemetry,
     ) -> anyhow::Result<OpenDesk> {
         let Some(address) = self.address else {
             return Ok(OpenDesk(None));
@@ -90,7 +92,7 @@ impl Door {
             routes: outbox.settings.routes.clone(),
         };
         let guard = Guard::new(&outbox.settings.server);
-        let metrics = Metrics::of(relays, &about.routes);
+        let metrics = Metrics::of(relays, telemetry.counts(), &about.routes);
         let desk = Arc::clone(&outbox.opened.desk);
         let site = Arc::new(Site::new(desk, guard, about, metrics));
         let (end, ended) = oneshot::channel();

@@ -8,7 +8,7 @@ mod shown;
 mod silent;
 mod telling;
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{env, pin::pin, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -32,6 +32,7 @@ use crate::{
     exit::{Exit, outbox_help},
     output,
     policy_flags::parse_limit,
+    telemetry::{Collector, Telemetry},
 };
 
 /// Run the relay: deliver what is in the outbox, retry on schedule, quarantine what cannot be delivered
@@ -82,6 +83,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
     let settings = args.database.settings()?;
     let door = Door::choose(args.listen, args.until_empty, &settings.server)?;
+    let collector = Collector::choose(&settings.telemetry, |name| env::var(name).ok())?;
     let mut signals = Signals::listen().context("cannot listen for signals")?;
     let mut over = pin!(after(args.run_for));
     let telling = Telling::install(args.json, args.verbose);
@@ -94,9 +96,10 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         }
     };
     let reader = Reader::default();
-    let ready = relays(&outbox, &reader);
+    let telemetry = Telemetry::start(collector);
+    let ready = relays(&outbox, &reader, &telemetry);
     let figures: Vec<_> = ready.iter().map(Relay::figures).collect();
-    let desk = door.open(telling, &outbox, &figures).await?;
+    let desk = door.open(telling, &outbox, &figures, &telemetry).await?;
     let relays = Relays::start(ready);
     let why = tokio::select! {
         _ = signals.next() => Stop::Told,
@@ -118,6 +121,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
             return Ok(Exit::Signalled(signal));
         }
     };
+    telemetry.finish().await;
     desk.close().await;
     telling.end(&finished, &Sum::of(&figures));
     if why == Stop::Unseen {
@@ -227,7 +231,7 @@ async fn look_first(telling: Telling, outbox: &Outbox) -> anyhow::Result<()> {
 }
 
 /// The relays of this process: as many as it is configured to run on a server, and one on SQLite, which has one writer.
-fn relays(outbox: &Outbox, reader: &Reader) -> Vec<Relay> {
+fn relays(outbox: &Outbox, reader: &Reader, telemetry: &Telemetry) -> Vec<Relay> {
     let settings = &outbox.settings;
     let count = if settings.is_sqlite() {
         1
@@ -236,7 +240,11 @@ fn relays(outbox: &Outbox, reader: &Reader) -> Vec<Relay> {
     };
     let relay = |_| {
         let store = Arc::clone(&outbox.opened.store);
-        Relay::new(store, reader.of(&settings.routes), config(settings))
+        let relay = Relay::new(store, reader.of(&settings.routes), config(settings));
+        match telemetry.tracer() {
+            Some(tracer) => relay.traced_by(tracer),
+            None => relay,
+        }
     };
     (0..count).map(relay).collect()
 }
