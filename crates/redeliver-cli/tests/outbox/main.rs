@@ -9,6 +9,7 @@ mod dead;
 mod desk;
 mod destination;
 mod errors;
+mod events;
 mod help;
 mod listen;
 mod listening;

@@ -269,6 +269,7 @@ fn tell_retry(message: &Message, route: &Route, verdict: &Verdict) {
             target: "redeliver",
             tracing::Level::WARN,
             message_id = %message.id,
+            trace_id = TraceParent::of_message(message).map(TraceParent::trace_id),
             destination = %message.destination,
             attempt = attempted.attempt,
             max = route.policy.max_attempts,

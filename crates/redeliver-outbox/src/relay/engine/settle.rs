@@ -11,6 +11,7 @@ use crate::{
         witness::Happening,
     },
     store::{Result, Settled, Settlement, Verdict},
+    trace::TraceParent,
 };
 
 /// Verdicts on their way to the database.
@@ -140,14 +141,22 @@ impl Engine {
 
 /// A dead letter is told when it is one: the verdict is written.
 fn tell_death(message: &Message, settlement: &Settlement) {
-    if let Verdict::Dead { reason, error, .. } = &settlement.verdict {
+    if let Verdict::Dead {
+        attempted,
+        reason,
+        error,
+        ..
+    } = &settlement.verdict
+    {
         tracing::event!(
             name: "dead_lettered",
             target: "redeliver",
             tracing::Level::WARN,
             message_id = %message.id,
             destination = %message.destination,
+            trace_id = TraceParent::of_message(message).map(TraceParent::trace_id),
             topic = message.topic.as_deref(),
+            attempts = attempted.as_ref().map_or(message.attempts, |attempted| attempted.attempt),
             reason = %reason,
             error_message = %error,
             timestamp = %clock::timestamp(clock::wall()),
