@@ -103,10 +103,11 @@ impl fmt::Display for TraceParent {
     }
 }
 
-/// Whether a trace is among so large a share of all. Its last 56 bits are the random ones.
+/// Whether a trace is among so large a share of all. Its last 56 bits are the random ones, of which a float holds 53.
 fn is_drawn(trace: u128, share: f64) -> bool {
-    const RANDOM: u128 = (1 << 56) - 1;
-    ((trace & RANDOM) as f64) < share * (RANDOM as f64 + 1.0)
+    const HELD: u32 = f64::MANTISSA_DIGITS;
+    let drawn = (trace >> (56 - HELD)) & ((1 << HELD) - 1);
+    (drawn as f64) < share * (1_u64 << HELD) as f64
 }
 
 /// An attempt that is traced: what its destination tells others, and what it saw.
