@@ -11,11 +11,13 @@ pub(super) struct Family {
     pub(super) samples: BTreeMap<Series, f64>,
 }
 
+type Labels = Vec<(String, String)>;
+
 /// The name of a sample and its labels.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Series {
     pub(super) name: String,
-    pub(super) labels: Vec<(String, String)>,
+    pub(super) labels: Labels,
 }
 
 impl Family {
@@ -85,7 +87,7 @@ pub(super) fn parse(text: &str, open: bool) -> BTreeMap<String, Family> {
 /// Buckets do not fall, and the last of them holds all.
 #[track_caller]
 fn check_buckets(name: &str, family: &Family) {
-    let mut buckets: BTreeMap<Vec<(String, String)>, Vec<(f64, f64)>> = BTreeMap::new();
+    let mut buckets: BTreeMap<Labels, Vec<(f64, f64)>> = BTreeMap::new();
     for (series, &value) in &family.samples {
         if series.name.ends_with("_bucket") {
             let (bounds, labels): (Vec<_>, Vec<_>) =
