@@ -8,6 +8,7 @@ mod output;
 mod policy_flags;
 mod readable;
 mod table;
+mod telemetry;
 mod web;
 
 use std::process::ExitCode;

@@ -22,6 +22,7 @@ pub mod state;
 pub mod store;
 mod timestamp;
 mod topic;
+pub mod trace;
 
 pub use enqueue::{EnqueueError, Enqueued, InvalidMessage, NewMessage, Outbox};
 pub use fingerprint::{Fingerprint, NoFingerprint};

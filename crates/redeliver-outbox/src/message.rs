@@ -48,15 +48,19 @@ impl MessageId {
         self.salt
     }
 
-    /// The id as it is written. Every attempt needs it, and the formatter takes its time.
-    pub(crate) fn text(self) -> IdText {
+    /// The 128 bits of the UUID.
+    pub(crate) fn bits(self) -> u128 {
         let (number, salt) = (self.number.cast_unsigned(), self.salt.cast_unsigned());
         let high = number >> 12 << 16 | 0x8000 | number & 0xfff;
         let low = 1 << 63 | salt;
-        let (high, low) = (high.to_be_bytes(), low.to_be_bytes());
+        u128::from(high) << 64 | u128::from(low)
+    }
+
+    /// The id as it is written. Every attempt needs it, and the formatter takes its time.
+    pub(crate) fn text(self) -> IdText {
         let mut text = [b'-'; 36];
         let mut places = (0..36).filter(|place| ![8, 13, 18, 23].contains(place));
-        for byte in high.into_iter().chain(low) {
+        for byte in self.bits().to_be_bytes() {
             for digit in [byte >> 4, byte & 0xf] {
                 if let Some(place) = places.next() {
                     text[place] = b"0123456789abcdef"[usize::from(digit)];

@@ -32,7 +32,10 @@ pub(crate) async fn measure(outbox: &Outbox, messages: i64) -> Outcome<()> {
     let (mut alone, mut watched) = (Vec::new(), Vec::new());
     for round in 1..=ROUNDS {
         // Taken by turns, so that what else the machine does meets both alike.
-        let (one, other) = (drained(outbox, messages, 0).await?, drained(outbox, messages, BROWSERS).await?);
+        let (one, other) = (
+            drained(outbox, messages, 0).await?,
+            drained(outbox, messages, BROWSERS).await?,
+        );
         println!("  round {round}: {one:8.0} alone, {other:8.0} with {BROWSERS} browsers");
         alone.push(one);
         watched.push(other);
@@ -42,7 +45,10 @@ pub(crate) async fn measure(outbox: &Outbox, messages: i64) -> Outcome<()> {
         rates[ROUNDS / 2]
     };
     let (alone, watched) = (median(&mut alone), median(&mut watched));
-    println!("  cost: {:.1} % of {alone:.0} a second", (1.0 - watched / alone) * 100.0);
+    println!(
+        "  cost: {:.1} % of {alone:.0} a second",
+        (1.0 - watched / alone) * 100.0
+    );
     outbox.remove().await
 }
 
@@ -64,7 +70,13 @@ async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<f64
     let relay = Relay::start(outbox, &["--until-empty"])?;
     let end = Arc::new(Notify::new());
     let watching: Vec<_> = (0..browsers)
-        .map(|number| tokio::spawn(look(relay.url.clone(), LOOKED_AT[number % LOOKED_AT.len()], Arc::clone(&end))))
+        .map(|number| {
+            tokio::spawn(look(
+                relay.url.clone(),
+                LOOKED_AT[number % LOOKED_AT.len()],
+                Arc::clone(&end),
+            ))
+        })
         .collect();
     let told = tokio::task::block_in_place(|| relay.told("stopped"))?;
     let took = clock::now().since(begun);
@@ -125,6 +137,9 @@ fn whole(buffer: &[u8]) -> Option<usize> {
     let head = buffer.windows(4).position(|end| end == b"\r\n\r\n")? + 4;
     let text = std::str::from_utf8(&buffer[..head]).ok()?.to_ascii_lowercase();
     let length = text.lines().find_map(|line| line.strip_prefix("content-length:"));
-    let end = head + length.and_then(|length| length.trim().parse::<usize>().ok()).unwrap_or(0);
+    let end = head
+        + length
+            .and_then(|length| length.trim().parse::<usize>().ok())
+            .unwrap_or(0);
     (buffer.len() >= end).then_some(end)
 }

@@ -34,7 +34,9 @@ fn main() -> Outcome<()> {
 fn number(flag: &str, usual: i64) -> Outcome<i64> {
     let mut words = std::env::args().skip_while(|word| word != flag).skip(1);
     match words.next() {
-        Some(given) => Ok(given.parse().map_err(|error| format!("{flag} {given}: {error}"))?),
+        Some(given) => Ok(given
+            .parse()
+            .map_err(|error| format!("{flag} {given}: {error}"))?),
         None => Ok(usual),
     }
 }

@@ -56,7 +56,9 @@ impl Outbox {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_redeliver"));
         command.args(arguments).current_dir(&self.folder);
-        command.env_remove("REDELIVER_DATABASE").env_remove("REDELIVER_LISTEN");
+        command
+            .env_remove("REDELIVER_DATABASE")
+            .env_remove("REDELIVER_LISTEN");
         command
     }
 
@@ -91,7 +93,9 @@ impl Outbox {
         if let Some(schema) = &self.schema {
             let (client, connection) = tokio_postgres::connect(&self.address, tokio_postgres::NoTls).await?;
             tokio::spawn(connection);
-            client.batch_execute(&format!("DROP SCHEMA {schema} CASCADE")).await?;
+            client
+                .batch_execute(&format!("DROP SCHEMA {schema} CASCADE"))
+                .await?;
         }
         Ok(())
     }

@@ -47,7 +47,13 @@ pub(crate) async fn measure(outbox: &Outbox, rows: i64) -> Outcome<()> {
         .await?;
     // Held, so that what is there stays there.
     for number in 0..6 {
-        outbox.run(&["destination", "pause", &format!("destination-{number}"), "--why", "measured"])?;
+        outbox.run(&[
+            "destination",
+            "pause",
+            &format!("destination-{number}"),
+            "--why",
+            "measured",
+        ])?;
     }
     let relay = Relay::start(outbox, &[])?;
     let client = reqwest::Client::new();

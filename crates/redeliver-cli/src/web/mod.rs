@@ -7,6 +7,7 @@ mod guard;
 mod headers;
 mod health;
 mod listen;
+mod metrics;
 mod pages;
 mod problem;
 mod pulse;
@@ -26,6 +27,7 @@ use tower::ServiceExt as _;
 pub(crate) use self::{
     guard::Guard,
     listen::Listening,
+    metrics::Metrics,
     site::{About, Site},
 };
 
@@ -63,6 +65,7 @@ fn router(site: Arc<Site>) -> Router {
             axum::routing::get(move || api::document(document)),
         )
         .merge(health::router())
+        .merge(metrics::router())
         .merge(assets::router())
         .fallback(problem::no_such_page)
         .method_not_allowed_fallback(problem::no_such_method);

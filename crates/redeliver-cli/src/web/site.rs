@@ -9,6 +9,7 @@ use redeliver_outbox::{
 
 use super::{
     guard::Guard,
+    metrics::Metrics,
     problem::Problem,
     pulse::Pulse,
     sampled::{Counted, Sampled},
@@ -22,6 +23,7 @@ pub(crate) struct Site {
     pub(crate) about: About,
     /// How it went in the last half hour.
     pub(crate) pulse: Pulse,
+    pub(super) metrics: Metrics,
     status: Sampled<StatusReport>,
     issues: Sampled<Vec<IssueDetail>>,
     outlook: Sampled<Outlook>,
@@ -44,12 +46,13 @@ pub(crate) struct About {
 }
 
 impl Site {
-    pub(crate) fn new(desk: Arc<dyn JobDesk>, guard: Guard, about: About) -> Self {
+    pub(crate) fn new(desk: Arc<dyn JobDesk>, guard: Guard, about: About, metrics: Metrics) -> Self {
         Self {
             pulse: Pulse::taken(Arc::clone(&desk)),
             desk,
             guard,
             about,
+            metrics,
             status: Sampled::default(),
             issues: Sampled::default(),
             outlook: Sampled::default(),

@@ -49,7 +49,14 @@ impl Folder {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_redeliver"));
         command.args(arguments).current_dir(&self.0).stdin(Stdio::null());
-        for variable in ["COLUMNS", "REDELIVER_DATABASE", "VISUAL", "EDITOR"] {
+        for variable in [
+            "COLUMNS",
+            "REDELIVER_DATABASE",
+            "VISUAL",
+            "EDITOR",
+            "OTEL_EXPORTER_OTLP_ENDPOINT",
+            "OTEL_SERVICE_NAME",
+        ] {
             command.env_remove(variable);
         }
         // One test runs beside the other: a desk is opened only where it is asked for.

@@ -29,6 +29,7 @@ fn every_setting_is_on_the_page() {
         ("[relay]\nnonsense = 1", "## `[relay]`"),
         ("[server]\nnonsense = 1", "## `[server]`"),
         ("[retention]\nnonsense = 1", "## `[retention]`"),
+        ("[telemetry]\nnonsense = 1", "## `[telemetry]`"),
         (
             "[destinations.a]\ntype = \"http\"\nnonsense = 1",
             "## `[destinations.NAME]`",

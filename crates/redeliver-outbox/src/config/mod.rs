@@ -14,6 +14,7 @@ mod section;
 mod server;
 mod settings;
 mod source;
+mod telemetry;
 mod topics;
 mod value;
 
@@ -24,6 +25,7 @@ use overrides::Overrides;
 pub use server::{Listen, NoListen, Role, ServerSettings, Token};
 pub use settings::RelaySettings;
 use source::Source;
+pub use telemetry::{NoOtlp, Otlp, TelemetrySettings};
 use toml::de::DeTable;
 
 use crate::{desk::Retention, destination::Routes, store::Names};
@@ -60,6 +62,8 @@ pub struct Config {
     pub relay: RelaySettings,
     /// Where people and programs look in.
     pub server: ServerSettings,
+    /// Where traces go.
+    pub telemetry: TelemetrySettings,
     /// What is forgotten, and when.
     pub retention: Retention,
     /// Where messages go, and which topics lead where.
@@ -149,6 +153,7 @@ impl Config {
                 destinations::routes(root.get("destinations"), &relay)?,
             )?,
             server: server::server(root.section("server")?)?,
+            telemetry: telemetry::telemetry(root.section("telemetry")?)?,
             retention: settings::retention(root.section("retention")?)?,
             relay,
         })
@@ -173,6 +178,7 @@ const ROOT: &[&str] = &[
     "prefix",
     "relay",
     "server",
+    "telemetry",
     "retention",
     "destinations",
     "routes",
@@ -186,6 +192,7 @@ impl fmt::Debug for Config {
             .field("names", &self.names)
             .field("relay", &self.relay)
             .field("server", &self.server)
+            .field("telemetry", &self.telemetry)
             .field("retention", &self.retention)
             .field("destinations", &self.destinations)
             .finish()

@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use futures_core::future::BoxFuture;
 use redeliver::Class;
 
-use crate::{DeadReason, Message, desk::Finding};
+use crate::{DeadReason, Message, desk::Finding, trace::Span};
 
 mod examine;
 mod handler;
@@ -98,6 +98,12 @@ pub struct Answer {
 pub trait Destination: Send + Sync + fmt::Debug {
     /// Tries once. Dropping the future ends the attempt.
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome>;
+
+    /// Tries once as [`deliver`](Self::deliver) does, as part of a trace: whoever takes the message is told of the span.
+    fn deliver_in<'a>(&'a self, span: &'a Span, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome> {
+        let _ = span;
+        self.deliver(delivery)
+    }
 
     /// Whether an attempt ends by itself in its time. One that may not is cut off a little later.
     fn keeps_time(&self) -> bool {

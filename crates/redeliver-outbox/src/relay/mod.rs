@@ -4,11 +4,13 @@
 mod config;
 mod engine;
 mod fan_out;
+mod figures;
 mod lane;
 mod manners;
 mod membership;
 mod numbers;
 mod shard;
+mod tracer;
 mod track;
 mod trouble;
 mod verdict;
@@ -23,7 +25,9 @@ use tokio::sync::Notify;
 
 pub use config::RelayConfig;
 pub use engine::Finished;
-pub use witness::{Figures, Happening, Witness};
+pub use figures::{BOUNDS, CLASSES, DestinationFigures, ENDINGS, Figures, Spread};
+pub use tracer::{TracedAttempt, TracedEnding, Tracer};
+pub use witness::{Happening, Witness};
 
 use crate::{destination::Routes, store::Store};
 
@@ -46,6 +50,7 @@ pub struct Relay {
     config: RelayConfig,
     hint: Hint,
     witness: Arc<dyn Witness>,
+    tracer: Option<Arc<dyn Tracer>>,
     figures: Arc<Figures>,
 }
 
@@ -55,11 +60,12 @@ impl Relay {
     pub fn new(store: Arc<dyn Store>, routes: Routes, config: RelayConfig) -> Self {
         Self {
             store,
+            figures: Arc::new(Figures::of(&fan_out::with_events(&routes))),
             routes,
             config,
             hint: Hint::default(),
             witness: Arc::new(()),
-            figures: Arc::default(),
+            tracer: None,
         }
     }
 
@@ -67,6 +73,14 @@ impl Relay {
     #[must_use]
     pub fn witnessed_by(mut self, witness: Arc<dyn Witness>) -> Self {
         self.witness = witness;
+        self
+    }
+
+    /// Makes every attempt a span: a child of the one that its message was inserted in, which its destination is told of. Without this,
+    /// destinations are told of the span that the message was inserted in.
+    #[must_use]
+    pub fn traced_by(mut self, tracer: Arc<dyn Tracer>) -> Self {
+        self.tracer = Some(tracer);
         self
     }
 

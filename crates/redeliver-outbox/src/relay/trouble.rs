@@ -4,6 +4,56 @@ use redeliver::{Class, Classify as _, Decision, Moment, Policy, Session};
 
 use crate::store::{StoreError, StoreErrorKind};
 
+/// What a relay asks of the database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Statement {
+    Beat,
+    Claim,
+    Release,
+    Read,
+    Settle,
+    Unpark,
+    Hold,
+}
+
+impl Statement {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Beat,
+        Self::Claim,
+        Self::Release,
+        Self::Read,
+        Self::Settle,
+        Self::Unpark,
+        Self::Hold,
+    ];
+
+    /// The word in metrics.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Beat => "beat",
+            Self::Claim => "claim",
+            Self::Release => "release",
+            Self::Read => "read",
+            Self::Settle => "settle",
+            Self::Unpark => "unpark",
+            Self::Hold => "hold",
+        }
+    }
+
+    /// What cannot be done when it fails.
+    pub(super) const fn words(self) -> &'static str {
+        match self {
+            Self::Beat => "renew the lease",
+            Self::Claim => "claim shards",
+            Self::Release => "release shards",
+            Self::Read => "read messages",
+            Self::Settle => "write verdicts",
+            Self::Unpark => "bring back what was put away",
+            Self::Hold => "hold a destination",
+        }
+    }
+}
+
 /// Trouble with the database: when to ask again, and whether it has been said.
 ///
 /// Every kind of statement has its own: a read that works says nothing of a write.
@@ -19,7 +69,7 @@ impl Trouble {
     /// It failed; it is tried again at the returned time. The first failure is told, and then every tenth.
     pub(super) fn failed(
         &mut self,
-        what: &str,
+        what: Statement,
         error: &StoreError,
         policy: &Policy,
         now: Moment,
@@ -35,7 +85,7 @@ impl Trouble {
         };
         if self.failed.is_multiple_of(10) {
             let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
-            tracing::warn!(target: "redeliver", failures = self.failed + 1, wait_ms, "cannot {what}: {error}");
+            tracing::warn!(target: "redeliver", failures = self.failed + 1, wait_ms, "cannot {}: {error}", what.words());
         }
         self.failed = self.failed.saturating_add(1);
         self.previous_wait = wait;
@@ -43,9 +93,9 @@ impl Trouble {
         self.until = Some(now.plus(wait));
     }
 
-    pub(super) fn worked(&mut self, what: &str) {
+    pub(super) fn worked(&mut self, what: Statement) {
         if self.failed > 0 {
-            tracing::info!(target: "redeliver", failures = self.failed, "can {what} again");
+            tracing::info!(target: "redeliver", failures = self.failed, "can {} again", what.words());
         }
         *self = Self::default();
     }
@@ -77,7 +127,7 @@ mod tests {
         ] {
             let mut trouble = Trouble::default();
             let error = StoreError::new(kind, "gone");
-            trouble.failed("write verdicts", &error, &policy, now, u64::MAX);
+            trouble.failed(Statement::Settle, &error, &policy, now, u64::MAX);
             assert!(!trouble.allows(now), "{kind:?}");
             trouble.answered(now);
             assert_eq!(trouble.allows(now), woken, "{kind:?}");

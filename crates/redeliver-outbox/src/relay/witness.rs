@@ -1,8 +1,4 @@
-use std::{
-    fmt,
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::{fmt, time::Duration};
 
 use crate::{
     Message,
@@ -57,53 +53,4 @@ pub trait Witness: Send + Sync + fmt::Debug {
 /// Nobody.
 impl Witness for () {
     fn saw(&self, _: Happening<'_>) {}
-}
-
-/// A relay's counters.
-#[derive(Debug, Default)]
-pub struct Figures {
-    pub(super) attempts: AtomicU64,
-    pub(super) delivered: AtomicU64,
-    pub(super) retried: AtomicU64,
-    pub(super) dead: AtomicU64,
-    pub(super) fanned_out: AtomicU64,
-    pub(super) shards: AtomicU64,
-    pub(super) in_flight: AtomicU64,
-}
-
-impl Figures {
-    /// Attempts begun.
-    pub fn attempts(&self) -> u64 {
-        self.attempts.load(Ordering::Relaxed)
-    }
-
-    /// Messages delivered, and that written down.
-    pub fn delivered(&self) -> u64 {
-        self.delivered.load(Ordering::Relaxed)
-    }
-
-    /// Attempts that failed and were put off.
-    pub fn retried(&self) -> u64 {
-        self.retried.load(Ordering::Relaxed)
-    }
-
-    /// Messages quarantined.
-    pub fn dead(&self) -> u64 {
-        self.dead.load(Ordering::Relaxed)
-    }
-
-    /// Events that became messages.
-    pub fn fanned_out(&self) -> u64 {
-        self.fanned_out.load(Ordering::Relaxed)
-    }
-
-    /// Shards owned now.
-    pub fn shards(&self) -> u64 {
-        self.shards.load(Ordering::Relaxed)
-    }
-
-    /// Attempts on their way now.
-    pub fn in_flight(&self) -> u64 {
-        self.in_flight.load(Ordering::Relaxed)
-    }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use redeliver_outbox::{
-    config::{Config, RelaySettings, ServerSettings},
+    config::{Config, RelaySettings, ServerSettings, TelemetrySettings},
     desk::Retention,
     destination::{Log, Route, Routes},
     store::Names,
@@ -27,6 +27,7 @@ pub(super) struct Settings {
     pub(super) names: Names,
     pub(super) relay: RelaySettings,
     pub(super) server: ServerSettings,
+    pub(super) telemetry: TelemetrySettings,
     pub(super) retention: Retention,
     pub(super) routes: Routes,
     /// Whether there is no destination but the built-in one.
@@ -55,6 +56,7 @@ impl Settings {
             names: config.names,
             relay: config.relay,
             server: config.server,
+            telemetry: config.telemetry,
             retention: config.retention,
             routes,
             only_built_in,

@@ -2,7 +2,9 @@
 
 mod api;
 mod door;
+mod exposition;
 mod guard;
+mod metrics;
 mod open;
 mod reload;
 

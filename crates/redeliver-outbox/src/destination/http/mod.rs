@@ -47,7 +47,10 @@ use oauth::Tokens;
 use request::{Body, Shape};
 
 use super::{Answer, Delivery, Destination, Outcome, Trial};
-use crate::desk::Finding;
+use crate::{
+    desk::Finding,
+    trace::{HttpExchange, Span},
+};
 
 /// Posts each message to a URL.
 ///
@@ -56,7 +59,7 @@ use crate::desk::Finding;
 /// - `content-type`: the message's, or `application/json`
 /// - `idempotency-key`: the message's id, the same on every attempt
 /// - `redeliver-attempt`: which attempt it is, from 1
-/// - `traceparent`: the message's, if it has one
+/// - `traceparent`: the span of the attempt where attempts are traced, and else the message's, if it has a valid one
 /// - `user-agent`: `redeliver/` and the version
 /// - `webhook-id`, `webhook-timestamp`, `webhook-signature`: the message's id, the time of the attempt and a signature for each secret, as
 ///   Standard Webhooks has them, where there are secrets
@@ -95,19 +98,21 @@ impl Http {
     }
 
     /// What came of it, and what was answered if `told` is to be known.
-    async fn attempt(&self, delivery: Delivery<'_>, told: bool) -> Trial {
+    async fn attempt(&self, delivery: Delivery<'_>, told: bool, span: Option<&Span>) -> Trial {
         let mut sent = Vec::new();
         let time = Time {
             began: clock::now(),
             limit: delivery.timeout,
         };
-        let mut exchange = match self.begin(delivery, &mut sent, time).await {
+        let mut exchange = match self.begin(delivery, span, &mut sent, time).await {
             Ok(exchange) => exchange,
             Err(outcome) => {
+                self.tell(span, None);
                 let answer = None;
                 return Trial { outcome, answer };
             }
         };
+        self.tell(span, Some(&exchange.answer));
         let read = answer::read(&mut exchange.answer, told, time).await;
         let Exchange { answer, connection } = exchange;
         if read.to_its_end {
@@ -119,14 +124,33 @@ impl Http {
         }
     }
 
+    /// Keeps what an attempt was with its span.
+    fn tell(&self, span: Option<&Span>, answer: Option<&Response<Incoming>>) {
+        if let Some(span) = span {
+            span.exchanged(|| HttpExchange {
+                method: self.shape.method.as_str().to_owned(),
+                origin: self.origin.clone(),
+                status: answer.map(|answer| answer.status().as_u16()),
+                version: answer.map(|answer| match answer.version() {
+                    http::Version::HTTP_2 => "2",
+                    _ => "1.1",
+                }),
+            });
+        }
+    }
+
     /// The request and its answer, and what was `sent` that is secret.
     fn begin<'a>(
         &'a self,
         delivery: Delivery<'a>,
+        span: Option<&Span>,
         sent: &'a mut Vec<HeaderValue>,
         time: Time,
     ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
-        let request = match self.shape.request(delivery, clock::wall) {
+        let request = match self
+            .shape
+            .request(delivery, span.map(|span| span.context), clock::wall)
+        {
             Ok(request) => request,
             Err((kind, reason)) => {
                 let rejected = Err(Outcome::Reject { kind, reason });
@@ -259,11 +283,19 @@ fn transient(reason: String) -> Outcome {
 
 impl Destination for Http {
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome> {
-        self.attempt(delivery, false).map(|trial| trial.outcome).boxed()
+        self.attempt(delivery, false, None)
+            .map(|trial| trial.outcome)
+            .boxed()
+    }
+
+    fn deliver_in<'a>(&'a self, span: &'a Span, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome> {
+        self.attempt(delivery, false, Some(span))
+            .map(|trial| trial.outcome)
+            .boxed()
     }
 
     fn trial<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Trial> {
-        self.attempt(delivery, true).boxed()
+        self.attempt(delivery, true, None).boxed()
     }
 
     fn probe(&self, limit: Duration) -> BoxFuture<'_, Vec<Finding>> {

@@ -19,6 +19,7 @@ use super::{
 use crate::{
     DeadReason, MessageId, Payload,
     destination::{Refusal, headers},
+    trace::TraceParent,
 };
 
 pub(super) type Body = Full<Bytes>;
@@ -49,10 +50,12 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// The request of an attempt at this time since 1970, for which only signatures ask, or why the message cannot be sent.
+    /// The request of an attempt at this time since 1970, for which only signatures ask, or why the message cannot be sent. Where
+    /// attempts are traced it tells of the attempt's `span`.
     pub(super) fn request(
         &self,
         delivery: Delivery<'_>,
+        span: Option<TraceParent>,
         now: impl FnOnce() -> Duration,
     ) -> Result<Request<Body>, Refusal> {
         let unfit = |reason| (DeadReason::InvalidPayload, reason);
@@ -77,7 +80,7 @@ impl Shape {
             .path(delivery)
             .map_err(|rule| unfit(format!("url: {rule}")))?;
         let mut headers = self
-            .headers(delivery)
+            .headers(delivery, span)
             .map_err(|reason| (DeadReason::InvalidHeaders, reason))?;
         self.render_headers(&mut headers, delivery).map_err(unfit)?;
         for (name, value) in added {
@@ -137,12 +140,14 @@ impl Shape {
     }
 
     /// What is configured wins over what a message says, so that no message speaks in another's name.
-    fn headers(&self, delivery: Delivery<'_>) -> Result<HeaderMap, String> {
+    fn headers(&self, delivery: Delivery<'_>, span: Option<TraceParent>) -> Result<HeaderMap, String> {
         let message = delivery.message;
         let own = headers::of(message)?;
         let signing = if self.secrets.is_empty() { 0 } else { 3 };
         // Ours, those of the connection, and the traceparent's.
-        let ours = 6 + usize::from(message.traceparent.is_some());
+        let parent = TraceParent::of_message(message);
+        let trace = span.or(parent);
+        let ours = 6 + usize::from(trace.is_some());
         let mut headers = HeaderMap::with_capacity(ours + self.fixed.len() + own.len() + signing);
         headers.insert(USER_AGENT, AGENT);
         headers.insert(CONTENT_TYPE, JSON);
@@ -153,15 +158,15 @@ impl Shape {
             headers.insert(known, HeaderValue::try_from(value).map_err(|_| shown())?);
         }
         headers::check_columns(message)?;
-        for (name, text) in [
-            (CONTENT_TYPE, &message.content_type),
-            (TRACEPARENT, &message.traceparent),
-        ] {
-            if let Some(text) = text {
-                let value = HeaderValue::try_from(text)
-                    .map_err(|_| format!("the message's {name} cannot be sent as a header"))?;
-                headers.insert(name, value);
-            }
+        if let Some(text) = &message.content_type {
+            let value = HeaderValue::try_from(text)
+                .map_err(|_| format!("the message's {CONTENT_TYPE} cannot be sent as a header"))?;
+            headers.insert(CONTENT_TYPE, value);
+        }
+        // What a message gives as a header of its own is its trace, unless its column says another.
+        if let Some(trace) = trace.filter(|_| parent.is_some() || !headers.contains_key(TRACEPARENT)) {
+            let value = HeaderValue::try_from(trace.to_string()).map_err(|error| error.to_string())?;
+            headers.insert(TRACEPARENT, value);
         }
         if self.body.is_some() {
             // What the message says is the type of its payload, which is not what is sent.

@@ -6,7 +6,11 @@ use super::{Engine, Event};
 use crate::{
     live::Live,
     plants::{Plant, planted},
-    relay::{membership::rebalance, trouble::Trouble, witness::Happening},
+    relay::{
+        membership::rebalance,
+        trouble::{Statement, Trouble},
+        witness::Happening,
+    },
     store::{Beat, Claimed, Lease, Membership, Result, StoreError, StoreErrorKind},
 };
 
@@ -71,11 +75,13 @@ impl Engine {
             return;
         }
         beating.under_way = true;
+        let live = self.live(now);
+        self.relay.figures.live_now(live.clone());
         let beat = Beat {
             worker: self.relay.config.worker.clone(),
             lease: self.relay.config.lease,
             in_flight: u32::try_from(self.window.in_flight()).unwrap_or(u32::MAX),
-            destinations: self.live(now),
+            destinations: live,
         };
         let store = Arc::clone(&self.relay.store);
         self.tasks.push(Box::pin(async move {
@@ -101,7 +107,7 @@ impl Engine {
         self.beating.under_way = false;
         match result {
             Ok(membership) => {
-                self.beating.trouble.worked("renew the lease");
+                self.beating.trouble.worked(Statement::Beat);
                 for trouble in [
                     &mut self.beating.claim_trouble,
                     &mut self.beating.release_trouble,
@@ -112,6 +118,7 @@ impl Engine {
                     trouble.answered(now);
                 }
                 self.follow_holds(&membership.holds, issued, now);
+                self.count_renewal(now);
                 let lease = self.relay.config.lease;
                 // An eighth is left for what is begun at the last moment to reach the database before the lease ends there.
                 if self.reconcile(&membership, issued) {
@@ -123,12 +130,20 @@ impl Engine {
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.beating.trouble);
-                self.trouble(&mut trouble, "renew the lease", &error, now);
+                self.trouble(&mut trouble, Statement::Beat, &error, now);
                 // A lease is short: its renewal is tried several times before it ends.
                 let soonest = now.plus(self.relay.config.lease / 8);
                 trouble.until = trouble.until.map(|until| until.min(soonest));
                 self.beating.trouble = trouble;
             }
+        }
+    }
+
+    fn count_renewal(&self, now: Moment) {
+        let figures = &self.relay.figures;
+        match self.window.owned() == 0 || self.beating.lease_holds(now) {
+            true => figures.renewed.add(1),
+            false => figures.renewed_late.add(1),
         }
     }
 
@@ -195,7 +210,7 @@ impl Engine {
         self.beating.changed = now;
         match result {
             Ok(claimed) => {
-                self.beating.claim_trouble.worked("claim shards");
+                self.beating.claim_trouble.worked(Statement::Claim);
                 for claimed in &claimed {
                     self.window.own(claimed);
                     self.reading.own(claimed.lease);
@@ -211,7 +226,7 @@ impl Engine {
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.beating.claim_trouble);
-                self.trouble(&mut trouble, "claim shards", &error, now);
+                self.trouble(&mut trouble, Statement::Claim, &error, now);
                 self.beating.claim_trouble = trouble;
                 // The claim may have happened: the next beat tells.
                 self.beating.next = now;
@@ -253,7 +268,7 @@ impl Engine {
         );
         match result {
             Ok(()) => {
-                self.beating.release_trouble.worked("release shards");
+                self.beating.release_trouble.worked(Statement::Release);
                 for &lease in leases {
                     if self.window.leases().any(|held| held == lease) {
                         self.window.lose(lease.shard);
@@ -265,7 +280,7 @@ impl Engine {
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.beating.release_trouble);
-                self.trouble(&mut trouble, "release shards", &error, now);
+                self.trouble(&mut trouble, Statement::Release, &error, now);
                 self.beating.release_trouble = trouble;
             }
         }

@@ -8,7 +8,10 @@ use super::{Engine, Event};
 use crate::{
     Held, Hold, HoldKind, NewHold,
     plants::{Plant, planted},
-    relay::{manners::Alarm, trouble::Trouble},
+    relay::{
+        manners::Alarm,
+        trouble::{Statement, Trouble},
+    },
     store::Result,
 };
 
@@ -106,14 +109,14 @@ impl Engine {
         self.holding.under_way = false;
         match result {
             Ok(held) => {
-                self.holding.trouble.worked("hold a destination");
+                self.holding.trouble.worked(Statement::Hold);
                 self.holding.unwritten.remove(&route);
                 self.holding.written.insert(route, now);
                 self.take_hold(route, held.hold, now);
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.holding.trouble);
-                self.trouble(&mut trouble, "hold a destination", &error, now);
+                self.trouble(&mut trouble, Statement::Hold, &error, now);
                 self.holding.trouble = trouble;
             }
         }

@@ -16,7 +16,8 @@ use redeliver::{Moment, clock};
 use super::{
     Relay, fan_out,
     manners::{Begun, Conduct},
-    trouble::Trouble,
+    tracer::{Traced, TracedEnding},
+    trouble::{Statement, Trouble},
     window::{Limits, Window},
     witness::Happening,
 };
@@ -47,6 +48,7 @@ enum Event {
         begun: Begun,
         outcome: Outcome,
         took: Duration,
+        traced: Option<Box<Traced>>,
     },
     Unparked {
         route: usize,
@@ -57,10 +59,12 @@ enum Event {
         reader: Box<dyn Reader>,
         demand: Demand,
         result: Result<Found>,
+        took: Duration,
     },
     Settled {
         batch: Vec<Settlement>,
         result: Result<Settled>,
+        took: Duration,
     },
     Beaten {
         issued: Moment,
@@ -174,14 +178,20 @@ impl Engine {
                 begun,
                 outcome,
                 took,
+                traced,
             } => {
                 self.window.sent(route);
+                self.relay.figures.route(Some(route)).ended(&outcome, took);
                 let probe = begun.probe;
                 if let Some(alarm) = self.conducts[route].ended(begun, &outcome, took, now) {
                     self.raise(route, alarm, now);
                 }
                 if send::is_of_the_destination(&outcome, probe, self.routes[route].idempotent) {
                     self.put_back(&message, lease, attempt, &outcome, took);
+                    if let Some(traced) = traced {
+                        let ending = TracedEnding::PutBack(&outcome);
+                        self.trace_ended(&traced, &message, (route, attempt, took), ending);
+                    }
                     return;
                 }
                 let ended = super::verdict::Ended {
@@ -190,15 +200,22 @@ impl Engine {
                     outcome,
                     headed_parked_lane,
                 };
-                self.attempt_ended(&message, lease, route, ended, now);
+                self.attempt_ended(&message, lease, route, ended, traced.as_deref(), now);
             }
             Event::Read {
                 reader,
                 demand,
                 result,
-            } => self.read_ended(reader, &demand, result, now),
+                took,
+            } => {
+                self.relay.figures.reading.took(took);
+                self.read_ended(reader, &demand, result, now);
+            }
             Event::Unparked { route, asked, result } => self.unpark_ended(route, asked, result, now),
-            Event::Settled { batch, result } => self.settle_ended(batch, result, now),
+            Event::Settled { batch, result, took } => {
+                self.relay.figures.settling.took(took);
+                self.settle_ended(batch, result, now);
+            }
             Event::Beaten { issued, result } => self.beat_ended(issued, result, now),
             Event::Held { route, result } => self.hold_ended(route, result, now),
             Event::Claimed(result) => self.claim_ended(result, now),
@@ -296,15 +313,13 @@ impl Engine {
         self.settling.forget(lease.shard);
         self.reading.disown(lease.shard);
         self.count_shards();
+        self.relay.figures.lost.add(1);
         self.relay.witness.saw(Happening::Lost(lease));
     }
 
     fn count_shards(&self) {
         let owned = u64::try_from(self.window.owned()).unwrap_or(u64::MAX);
-        self.relay
-            .figures
-            .shards
-            .store(owned, std::sync::atomic::Ordering::Relaxed);
+        self.relay.figures.shards.set(owned);
     }
 
     /// The database's clock now, as near as we know: we learn it with every read, and count on from there.
@@ -313,8 +328,9 @@ impl Engine {
             .map_or_else(Timestamp::wall, |(time, moment)| time.plus(now.since(moment)))
     }
 
-    fn trouble(&self, trouble: &mut Trouble, what: &str, error: &crate::store::StoreError, now: Moment) {
-        self.relay.witness.saw(Happening::Trouble(what));
+    fn trouble(&self, trouble: &mut Trouble, what: Statement, error: &crate::store::StoreError, now: Moment) {
+        self.relay.figures.failed(what);
+        self.relay.witness.saw(Happening::Trouble(what.words()));
         trouble.failed(
             what,
             error,

@@ -1,10 +1,10 @@
 use std::{fmt, time::Duration};
 
-use redeliver::Moment;
+use redeliver::{Moment, clock};
 
 use super::{Engine, Event};
 use crate::{
-    relay::trouble::Trouble,
+    relay::trouble::{Statement, Trouble},
     store::{Demand, Found, Lease, Reader, Result},
 };
 
@@ -98,6 +98,7 @@ impl Engine {
                 reader,
                 demand,
                 result,
+                took: clock::now().since(now),
             }
         }));
     }
@@ -123,8 +124,9 @@ impl Engine {
         self.reading.reader = Some(reader);
         match result {
             Ok(found) => {
-                self.reading.trouble.worked("read messages");
+                self.reading.trouble.worked(Statement::Read);
                 self.anchor = Some((found.now, now));
+                self.count_read(&found);
                 self.plan_next_read(&found, now);
                 for settlement in self.window.admit(found, demand) {
                     self.settling.push(settlement, now);
@@ -132,12 +134,23 @@ impl Engine {
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.reading.trouble);
-                self.trouble(&mut trouble, "read messages", &error, now);
+                self.trouble(&mut trouble, Statement::Read, &error, now);
                 self.reading.trouble = trouble;
                 self.window.read_failed(demand);
             }
         }
         self.reading.apply_changes();
+    }
+
+    fn count_read(&self, found: &Found) {
+        let figures = &self.relay.figures;
+        let lanes: usize = found.lanes.iter().map(|lane| lane.messages.len()).sum();
+        figures
+            .read
+            .add((lanes + found.fresh.len() + found.due.len()) as u64);
+        if let Some(highest) = found.fresh.iter().map(crate::Message::number).max() {
+            figures.highest.raise(highest.cast_unsigned());
+        }
     }
 
     fn plan_next_read(&mut self, found: &Found, now: Moment) {

@@ -1,7 +1,4 @@
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use redeliver::{Class, Moment, clock};
@@ -14,11 +11,13 @@ use crate::{
     relay::{
         fan_out,
         manners::{Allowance, Begun},
+        tracer::{Traced, TracedAttempt, TracedEnding},
         verdict::{self, Ended},
         window::Turn,
         witness::Happening,
     },
     store::{Lease, Settlement, Verdict},
+    trace::{Span, TraceParent},
 };
 
 /// A destination that does not keep its own time is cut off this much later.
@@ -59,7 +58,7 @@ impl Engine {
             }
         }
         let in_flight = u64::try_from(self.window.in_flight()).unwrap_or(u64::MAX);
-        self.relay.figures.in_flight.store(in_flight, Ordering::Relaxed);
+        self.relay.figures.in_flight.set(in_flight);
     }
 
     /// What has to be written before, or instead of, an attempt.
@@ -112,10 +111,12 @@ impl Engine {
             attempt,
             lease,
         });
-        self.relay.figures.attempts.fetch_add(1, Ordering::Relaxed);
+        self.relay.figures.attempts.add(1);
+        self.relay.figures.route(Some(route)).begun();
         self.window.sending(route);
         let treatment = &self.routes[route];
         let (destination, timeout) = (Arc::clone(&treatment.destination), time_for(treatment));
+        let traced = self.trace(&message);
         self.tasks.push(Box::pin(async move {
             let started = clock::now();
             let delivery = Delivery {
@@ -123,7 +124,10 @@ impl Engine {
                 attempt,
                 timeout,
             };
-            let delivering = destination.deliver(delivery);
+            let delivering = match &traced {
+                None => destination.deliver(delivery),
+                Some(traced) => destination.deliver_in(&traced.span, delivery),
+            };
             let outcome = match destination.keeps_time() {
                 true => delivering.await,
                 false => cut_off(delivering, timeout).await,
@@ -138,8 +142,43 @@ impl Engine {
                 begun,
                 outcome,
                 took,
+                traced,
             }
         }));
+    }
+
+    /// The span of an attempt that begins, if attempts are traced.
+    fn trace(&self, message: &Message) -> Option<Box<Traced>> {
+        let tracer = self.relay.tracer.as_ref()?;
+        let entropy = (self.relay.config.entropy)();
+        let context = TraceParent::of_attempt(message, tracer.share(), entropy);
+        Some(Box::new(Traced {
+            span: Span::new(context),
+            started: clock::wall(),
+        }))
+    }
+
+    pub(super) fn trace_ended(
+        &self,
+        traced: &Traced,
+        message: &Message,
+        (route, attempt, took): (usize, u32, Duration),
+        ending: TracedEnding<'_>,
+    ) {
+        if let Some(tracer) = &self.relay.tracer
+            && traced.span.context.is_sampled()
+        {
+            tracer.ended(&TracedAttempt {
+                span: &traced.span,
+                parent: TraceParent::of_message(message),
+                message,
+                attempt,
+                kind: self.routes[route].destination.kind(),
+                started: traced.started,
+                took,
+                ending,
+            });
+        }
     }
 
     /// What came of it says nothing of the message, which is as it was before.
@@ -167,8 +206,10 @@ impl Engine {
         lease: Lease,
         route: usize,
         ended: Ended,
+        traced: Option<&Traced>,
         now: Moment,
     ) {
+        let told = (route, ended.attempt, ended.took);
         self.relay.witness.saw(Happening::Ended {
             message,
             attempt: ended.attempt,
@@ -178,6 +219,9 @@ impl Engine {
         });
         if !self.window.is_held(message.id, lease) {
             // The shard was lost meanwhile: whoever owns it decides, and sends again what this relay could not write down.
+            if let Some(traced) = traced {
+                self.trace_ended(traced, message, told, TracedEnding::Lost(&ended.outcome));
+            }
             return;
         }
         let time = self.database_now(now);
@@ -189,6 +233,9 @@ impl Engine {
             (self.relay.config.entropy)(),
         );
         tell_retry(message, &self.routes[route], &verdict);
+        if let Some(traced) = traced {
+            self.trace_ended(traced, message, told, TracedEnding::Judged(&verdict));
+        }
         self.settling.push(Settlement::of(message, lease, verdict), now);
     }
 }
@@ -222,6 +269,7 @@ fn tell_retry(message: &Message, route: &Route, verdict: &Verdict) {
             target: "redeliver",
             tracing::Level::WARN,
             message_id = %message.id,
+            trace_id = TraceParent::of_message(message).map(TraceParent::trace_id),
             destination = %message.destination,
             attempt = attempted.attempt,
             max = route.policy.max_attempts,

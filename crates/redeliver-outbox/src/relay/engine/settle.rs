@@ -1,7 +1,4 @@
-use std::{
-    sync::{Arc, atomic::Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use redeliver::{Moment, clock};
 
@@ -9,8 +6,12 @@ use super::{Engine, Event};
 use crate::{
     Message,
     plants::{Plant, planted},
-    relay::{trouble::Trouble, witness::Happening},
+    relay::{
+        trouble::{Statement, Trouble},
+        witness::Happening,
+    },
     store::{Result, Settled, Settlement, Verdict},
+    trace::TraceParent,
 };
 
 /// Verdicts on their way to the database.
@@ -70,7 +71,8 @@ impl Engine {
         let (store, worker) = (Arc::clone(&self.relay.store), config.worker.clone());
         self.tasks.push(Box::pin(async move {
             let result = store.settle(&worker, &batch).await;
-            Event::Settled { batch, result }
+            let took = clock::now().since(now);
+            Event::Settled { batch, result, took }
         }));
     }
 
@@ -83,7 +85,7 @@ impl Engine {
         };
         match result {
             Ok(settled) => {
-                self.settling.trouble.worked("write verdicts");
+                self.settling.trouble.worked(Statement::Settle);
                 let time = self.database_now(now);
                 let mut fanned_out = false;
                 for settlement in &batch {
@@ -102,7 +104,7 @@ impl Engine {
             }
             Err(error) => {
                 let mut trouble = std::mem::take(&mut self.settling.trouble);
-                self.trouble(&mut trouble, "write verdicts", &error, now);
+                self.trouble(&mut trouble, Statement::Settle, &error, now);
                 self.settling.trouble = trouble;
                 // Written or not, the same again is right: doing it twice is doing it once.
                 let leases: Vec<_> = self.window.leases().collect();
@@ -118,6 +120,9 @@ impl Engine {
 
     fn count(&self, settlement: &Settlement) {
         let figures = &self.relay.figures;
+        let route = self.window.route_of(settlement.number());
+        figures.route(route).settled(&settlement.verdict);
+        figures.settled.add(1);
         let counter = match settlement.verdict {
             Verdict::Delivered(_) => &figures.delivered,
             Verdict::Retry { .. } => &figures.retried,
@@ -130,20 +135,28 @@ impl Engine {
             }
             Verdict::Postponed(_) | Verdict::Counted { .. } => return,
         };
-        counter.fetch_add(1, Ordering::Relaxed);
+        counter.add(1);
     }
 }
 
 /// A dead letter is told when it is one: the verdict is written.
 fn tell_death(message: &Message, settlement: &Settlement) {
-    if let Verdict::Dead { reason, error, .. } = &settlement.verdict {
+    if let Verdict::Dead {
+        attempted,
+        reason,
+        error,
+        ..
+    } = &settlement.verdict
+    {
         tracing::event!(
             name: "dead_lettered",
             target: "redeliver",
             tracing::Level::WARN,
             message_id = %message.id,
             destination = %message.destination,
+            trace_id = TraceParent::of_message(message).map(TraceParent::trace_id),
             topic = message.topic.as_deref(),
+            attempts = attempted.as_ref().map_or(message.attempts, |attempted| attempted.attempt),
             reason = %reason,
             error_message = %error,
             timestamp = %clock::timestamp(clock::wall()),

@@ -3,7 +3,10 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use redeliver::Moment;
 
 use super::{Engine, Event};
-use crate::{relay::trouble::Trouble, store::Result};
+use crate::{
+    relay::trouble::{Statement, Trouble},
+    store::Result,
+};
 
 /// What was put away while a destination was down comes back when it is well again.
 #[derive(Debug)]
@@ -99,7 +102,7 @@ impl Engine {
         self.unparking.under_way = false;
         match result {
             Ok(count) => {
-                self.unparking.trouble.worked("bring back what was put away");
+                self.unparking.trouble.worked(Statement::Unpark);
                 self.unparking.next = now;
                 if count == asked {
                     self.unparking.wanted.insert(route);
@@ -112,7 +115,7 @@ impl Engine {
             Err(error) => {
                 self.unparking.wanted.insert(route);
                 let mut trouble = std::mem::take(&mut self.unparking.trouble);
-                self.trouble(&mut trouble, "bring back what was put away", &error, now);
+                self.trouble(&mut trouble, Statement::Unpark, &error, now);
                 self.unparking.trouble = trouble;
             }
         }

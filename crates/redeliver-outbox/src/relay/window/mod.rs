@@ -380,6 +380,11 @@ impl Window {
         self.held.get(&number).map(|held| &*held.message)
     }
 
+    /// The destination of a message that is held, if it has one that there is.
+    pub(super) fn route_of(&self, number: i64) -> Option<usize> {
+        self.held.get(&number)?.route
+    }
+
     /// Whether a message is still this relay's, in this epoch of its shard.
     pub(super) fn is_held(&self, id: MessageId, lease: Lease) -> bool {
         let held = self.held.get(&id.number());

@@ -2,7 +2,10 @@
 
 use std::{io, net::SocketAddr, sync::Arc};
 
-use redeliver_outbox::config::{Listen, ServerSettings};
+use redeliver_outbox::{
+    config::{Listen, ServerSettings},
+    relay::Figures,
+};
 use serde_json::json;
 use tokio::{
     sync::{oneshot, watch},
@@ -12,7 +15,8 @@ use tokio::{
 use super::{super::database::Outbox, telling::Telling};
 use crate::{
     exit::BadInput,
-    web::{self, About, Guard, Listening, Site},
+    telemetry::Telemetry,
+    web::{self, About, Guard, Listening, Metrics, Site},
 };
 
 /// Where the desk is when nobody says.
@@ -61,50 +65,71 @@ impl Door {
         })
     }
 
-    pub(super) async fn open(self, telling: Telling, outbox: &Outbox) -> anyhow::Result<OpenDesk> {
+    /// Takes the address, which nobody is answered at yet.
+    pub(super) async fn listen(self, telling: Telling) -> anyhow::Result<TakenDoor> {
         let Some(address) = self.address else {
-            return Ok(OpenDesk(None));
+            return Ok(TakenDoor(None));
         };
-        let listening = match Listening::at(address).await {
-            Ok(listening) => listening,
+        match Listening::at(address).await {
+            Ok(listening) => Ok(TakenDoor(Some(listening))),
             Err(error) if self.asked => {
                 let next = "name another with --listen, or off";
-                return Err(anyhow::anyhow!(
+                Err(anyhow::anyhow!(
                     "{address} cannot be listened at: {error}; {next}"
-                ));
+                ))
             }
             Err(error) => {
                 telling.no_desk(address, &taken(&error));
-                return Ok(OpenDesk(None));
+                Ok(TakenDoor(None))
             }
+        }
+    }
+}
+
+/// An address that is ours, or none.
+#[derive(Debug)]
+pub(super) struct TakenDoor(Option<Listening>);
+
+impl TakenDoor {
+    /// Answers there, beside these relays.
+    pub(super) fn open(
+        self,
+        telling: Telling,
+        outbox: &Outbox,
+        relays: &[Arc<Figures>],
+        telemetry: &Telemetry,
+    ) -> OpenDesk {
+        let Some(listening) = self.0 else {
+            return OpenDesk(None);
         };
         telling.note(
             &format!("dashboard and API at {}", listening.url()),
             &json!({ "event": "listening", "url": listening.url(), "address": listening.address().to_string() }),
         );
         let guard = Guard::new(&outbox.settings.server);
-        let site = watch::Sender::new(Arc::new(site(outbox, guard)));
+        let site = watch::Sender::new(Arc::new(site(outbox, guard, relays, telemetry)));
         let (end, ended) = oneshot::channel();
         let address = listening.address();
         let answering = tokio::spawn(listening.answer(web::service(site.subscribe()), async {
             // A sender that is gone says the same as one that says so.
             drop(ended.await);
         }));
-        Ok(OpenDesk(Some(Open {
+        OpenDesk(Some(Open {
             address,
             site,
             end,
             answering,
-        })))
+        }))
     }
 }
 
-fn site(outbox: &Outbox, guard: Guard) -> Site {
+fn site(outbox: &Outbox, guard: Guard, relays: &[Arc<Figures>], telemetry: &Telemetry) -> Site {
     let about = About {
         database: outbox.address(),
         routes: outbox.settings.routes.clone(),
     };
-    Site::new(Arc::clone(&outbox.opened.desk), guard, about)
+    let metrics = Metrics::of(relays, telemetry.counts(), &about.routes);
+    Site::new(Arc::clone(&outbox.opened.desk), guard, about, metrics)
 }
 
 /// Refuses to let other machines in without asking them who they are.
@@ -136,10 +161,11 @@ impl OpenDesk {
     }
 
     /// Goes on by other settings, from the next request on.
-    pub(super) fn follow(&self, outbox: &Outbox) {
+    pub(super) fn follow(&self, outbox: &Outbox, relays: &[Arc<Figures>], telemetry: &Telemetry) {
         if let Some(open) = &self.0 {
             let guard = open.site.borrow().guard.renewed(&outbox.settings.server);
-            open.site.send_replace(Arc::new(site(outbox, guard)));
+            open.site
+                .send_replace(Arc::new(site(outbox, guard, relays, telemetry)));
         }
     }
 

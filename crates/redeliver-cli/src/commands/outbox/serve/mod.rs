@@ -12,6 +12,7 @@ mod silent;
 mod telling;
 
 use std::{
+    env,
     pin::{Pin, pin},
     time::Duration,
 };
@@ -42,6 +43,7 @@ use crate::{
     exit::{Exit, outbox_help},
     output,
     policy_flags::parse_limit,
+    telemetry::{Collector, Telemetry},
 };
 
 /// Run the relay: deliver what is in the outbox, retry on schedule, quarantine what cannot be delivered
@@ -96,6 +98,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
     let settings = args.database.settings()?;
     let door = Door::choose(args.listen, args.until_empty, &settings.server)?;
+    let collector = Collector::choose(&settings.telemetry, |name| env::var(name).ok())?;
     let mut signals = Signals::listen_as_daemon().context("cannot listen for signals")?;
     let mut over = pin!(after(args.run_for));
     let telling = Telling::install(args.log_format.is_json(args.json), args.verbose);
@@ -107,13 +110,17 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
             return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
         }
     };
-    let desk = door.open(telling, &outbox).await?;
     let reader = Reader::default();
+    let telemetry = Telemetry::start(collector);
+    // Before there is a relay: one that cannot be had in full is not begun.
+    let door = door.listen(telling).await?;
+    let relays = Relays::start(&outbox, &reader, &telemetry);
     let mut serving = Serving {
-        relays: Relays::start(&outbox, &reader),
+        desk: door.open(telling, &outbox, relays.now(), &telemetry),
+        relays,
         reader,
         outbox,
-        desk,
+        telemetry,
         telling,
     };
     let why = loop {
@@ -123,7 +130,11 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         }
     };
     let Serving {
-        relays, outbox, desk, ..
+        relays,
+        outbox,
+        desk,
+        telemetry,
+        ..
     } = serving;
     let figures = relays.figures.clone();
     let in_flight = Sum::of(&figures).in_flight;
@@ -137,6 +148,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
             return Ok(Exit::Signalled(signal));
         }
     };
+    telemetry.finish().await;
     desk.close().await;
     telling.end(&finished, &Sum::of(&figures));
     if why == Stop::Unseen {
@@ -165,6 +177,7 @@ struct Serving {
     reader: Reader,
     outbox: Outbox,
     desk: OpenDesk,
+    telemetry: Telemetry,
     telling: Telling,
 }
 

@@ -10,7 +10,7 @@ use super::{
     super::{database::Outbox, settings::Settings},
     shown::Reader,
 };
-use crate::output;
+use crate::{output, telemetry::Telemetry};
 
 /// How long relays that run by an old configuration are waited for before those with the new one begin beside them.
 const HANDOVER: Duration = Duration::from_secs(2);
@@ -20,21 +20,30 @@ pub(super) struct Relays {
     running: JoinSet<Finished>,
     /// Of all that have ever run, so that sums only grow.
     pub(super) figures: Vec<Arc<Figures>>,
+    /// Where those of the newest settings begin.
+    running_since: usize,
     stop: watch::Sender<bool>,
 }
 
 impl Relays {
-    pub(super) fn start(outbox: &Outbox, reader: &Reader) -> Self {
+    pub(super) fn start(outbox: &Outbox, reader: &Reader, telemetry: &Telemetry) -> Self {
         let mut relays = Self {
             running: JoinSet::new(),
             figures: Vec::new(),
+            running_since: 0,
             stop: watch::Sender::new(false),
         };
-        relays.begin(outbox, reader);
+        relays.begin(outbox, reader, telemetry);
         relays
     }
 
-    fn begin(&mut self, outbox: &Outbox, reader: &Reader) {
+    /// The figures of those that run by the newest settings.
+    pub(super) fn now(&self) -> &[Arc<Figures>] {
+        &self.figures[self.running_since..]
+    }
+
+    fn begin(&mut self, outbox: &Outbox, reader: &Reader, telemetry: &Telemetry) {
+        self.running_since = self.figures.len();
         let settings = &outbox.settings;
         let count = if settings.is_sqlite() {
             1
@@ -44,7 +53,10 @@ impl Relays {
         self.stop = watch::Sender::new(false);
         for _ in 0..count {
             let store = Arc::clone(&outbox.opened.store);
-            let relay = Relay::new(store, reader.of(&settings.routes), config(settings));
+            let mut relay = Relay::new(store, reader.of(&settings.routes), config(settings));
+            if let Some(tracer) = telemetry.tracer() {
+                relay = relay.traced_by(tracer);
+            }
             self.figures.push(relay.figures());
             let mut stopped = self.stop.subscribe();
             self.running.spawn(async move {
@@ -58,7 +70,7 @@ impl Relays {
 
     /// Goes on by other settings. What is on its way is finished by the old ones, and waited for only for a moment: one destination that
     /// is slow must not hold up the others.
-    pub(super) async fn follow(&mut self, outbox: &Outbox, reader: &Reader) {
+    pub(super) async fn follow(&mut self, outbox: &Outbox, reader: &Reader, telemetry: &Telemetry) {
         self.stop.send_replace(true);
         let handover = clock::now();
         while self.running.len() > 0 {
@@ -69,7 +81,7 @@ impl Relays {
                 Err(_) => break,
             }
         }
-        self.begin(outbox, reader);
+        self.begin(outbox, reader, telemetry);
     }
 
     pub(super) async fn stop(mut self) -> Finished {

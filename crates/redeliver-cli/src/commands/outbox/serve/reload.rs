@@ -22,6 +22,7 @@ impl Serving {
             ("schema and prefix", settings.names != old.names),
             ("relay.history", settings.relay.kept() != old.relay.kept()),
             ("server.listen", settings.server.listen != old.server.listen),
+            ("telemetry", settings.telemetry != old.telemetry),
         ] {
             if differs {
                 later.push(name);
@@ -33,8 +34,8 @@ impl Serving {
             settings,
             opened: self.outbox.opened.clone(),
         };
-        self.relays.follow(&outbox, &self.reader).await;
-        self.desk.follow(&outbox);
+        self.relays.follow(&outbox, &self.reader, &self.telemetry).await;
+        self.desk.follow(&outbox, self.relays.now(), &self.telemetry);
         self.outbox = outbox;
         let names: Vec<&str> = self.outbox.settings.routes.iter().map(|(name, _)| name).collect();
         self.telling.reloaded(&names, &later);
