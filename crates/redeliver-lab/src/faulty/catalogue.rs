@@ -22,7 +22,10 @@ pub struct FaultPath {
 }
 
 const STATUS: (&str, &str) = ("status", "status of a failure, 400 to 599 (503)");
-const RETRY_AFTER: (&str, &str) = ("retry_after", "text of the Retry-After header, nonsense included");
+const RETRY_AFTER: (&str, &str) = (
+    "retry_after",
+    "text of the Retry-After header, nonsense included; nothing leaves it out",
+);
 const FAIL_RATE: (&str, &str) = ("fail_rate", "percent that fails");
 const MAX_DELAY: (&str, &str) = ("max_delay", "longest random delay before the answer");
 const DELAY: (&str, &str) = ("delay", "wait this long before the answer (0)");

@@ -29,7 +29,13 @@ async fn any_status_with_any_retry_after() {
     }
     let nonsense = get(&server, "/status/503?retry_after=-1e30%20soon").await;
     assert_eq!(nonsense.header("retry-after"), Some("-1e30 soon"));
-    assert_eq!(get(&server, "/status/503").await.header("retry-after"), None);
+    for none in [
+        "/status/503",
+        "/status/503?retry_after=",
+        "/fail-rate/100?retry_after=",
+    ] {
+        assert_eq!(get(&server, none).await.header("retry-after"), None, "{none}");
+    }
 }
 
 #[tokio::test]
