@@ -63,10 +63,7 @@ impl Door {
         let listening = match Listening::at(address).await {
             Ok(listening) => listening,
             Err(error) if self.asked => {
-                let next = "name another with --listen, or off";
-                return Err(anyhow::anyhow!(
-                    "{address} cannot be listened at: {error}; {next}"
-                ));
+                return Err(not_had(address, &error));
             }
             Err(error) => {
                 telling.no_desk(address, &taken(&error));
@@ -77,6 +74,37 @@ impl Door {
             &format!("dashboard and API at {}", listening.url()),
             &json!({ "event": "listening", "url": listening.url(), "address": listening.address().to_string() }),
         );
+        Ok(OpenDesk::at(listening, outbox))
+    }
+
+    /// The same for a desk that is there to be looked at: where the usual address is taken, it is at any that is free. Says where.
+    pub(super) async fn open_anywhere(self, outbox: &Outbox) -> anyhow::Result<(OpenDesk, Option<String>)> {
+        let Some(address) = self.address else {
+            return Ok((OpenDesk(None), None));
+        };
+        let listening = match Listening::at(address).await {
+            Err(_) if !self.asked => Listening::at(SocketAddr::new(address.ip(), 0)).await,
+            listening => listening,
+        };
+        let listening = listening.map_err(|error| not_had(address, &error))?;
+        let url = listening.url();
+        Ok((OpenDesk::at(listening, outbox), Some(url)))
+    }
+}
+
+fn not_had(address: SocketAddr, error: &io::Error) -> anyhow::Error {
+    anyhow::anyhow!("{address} cannot be listened at: {error}; name another with --listen, or off")
+}
+
+fn taken(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::AddrInUse => "somebody else listens there".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl OpenDesk {
+    fn at(listening: Listening, outbox: &Outbox) -> Self {
         let about = About {
             database: outbox.address(),
             routes: outbox.settings.routes.clone(),
@@ -88,18 +116,9 @@ impl Door {
             // A sender that is gone says the same as one that says so.
             drop(ended.await);
         }));
-        Ok(OpenDesk(Some((end, answering))))
+        Self(Some((end, answering)))
     }
-}
 
-fn taken(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::AddrInUse => "somebody else listens there".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
-impl OpenDesk {
     /// What is under way is finished first.
     pub(super) async fn close(self) {
         if let Some((end, answering)) = self.0 {

@@ -3,6 +3,7 @@
 mod door;
 mod empty;
 mod figures;
+mod hosted;
 mod retention;
 mod shown;
 mod silent;
@@ -16,12 +17,13 @@ use redeliver::{address, clock};
 use redeliver_outbox::{
     config::Listen,
     desk::{Filter, MessageRef},
-    relay::{Figures, Finished, Relay, RelayConfig},
+    relay::{Figures, Finished, Relay, RelayConfig, Witness},
     store::StoreErrorKind,
 };
 use serde_json::json;
 use tokio::{sync::watch, task::JoinSet};
 
+pub(in crate::commands) use self::hosted::Hosted;
 use self::{door::Door, figures::Sum, shown::Reader, telling::Telling};
 use super::{
     database::{DatabaseFlags, Outbox},
@@ -95,7 +97,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     };
     let desk = door.open(telling, &outbox).await?;
     let reader = Reader::default();
-    let relays = Relays::start(&outbox, &reader);
+    let relays = Relays::start(&outbox, &reader, &(Arc::new(()) as Arc<dyn Witness>));
     let why = tokio::select! {
         _ = signals.next() => Stop::Told,
         () = over => Stop::TimeUp,
@@ -233,7 +235,7 @@ struct Relays {
 }
 
 impl Relays {
-    fn start(outbox: &Outbox, reader: &Reader) -> Self {
+    fn start(outbox: &Outbox, reader: &Reader, witness: &Arc<dyn Witness>) -> Self {
         let settings = &outbox.settings;
         let count = if settings.is_sqlite() {
             1
@@ -248,7 +250,8 @@ impl Relays {
         };
         for _ in 0..count {
             let store = Arc::clone(&outbox.opened.store);
-            let relay = Relay::new(store, reader.of(&settings.routes), config(settings));
+            let relay = Relay::new(store, reader.of(&settings.routes), config(settings))
+                .witnessed_by(Arc::clone(witness));
             relays.figures.push(relay.figures());
             let mut stopped = stopped.clone();
             relays.running.spawn(async move {
