@@ -1,9 +1,22 @@
 //! When the person in front of the terminal wants the end.
 
-use std::{io, time::Duration};
+use std::{
+    io::{self, IsTerminal as _},
+    time::Duration,
+};
 
 #[cfg(unix)]
 use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What somebody asks of a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(unix), expect(dead_code, reason = "nobody can ask again there"))]
+pub(crate) enum Asked {
+    /// The end, by the signal of this number.
+    End(u8),
+    /// To read its configuration again.
+    Again,
+}
 
 /// What asks for the end: Ctrl-C, SIGTERM, or SIGHUP unless the process was started to outlive its terminal.
 #[cfg(unix)]
@@ -11,6 +24,8 @@ pub(crate) struct Signals {
     interrupted: Signal,
     terminated: Signal,
     hung_up: Option<Signal>,
+    /// SIGHUP, where it asks for something else than the end.
+    asked_again: Option<Signal>,
 }
 
 #[cfg(unix)]
@@ -24,23 +39,47 @@ impl Signals {
                 true => None,
                 false => Some(signal(SignalKind::hangup())?),
             },
+            asked_again: None,
         })
     }
 
-    /// The number of the next one.
-    pub(crate) async fn next(&mut self) -> u8 {
-        let hung_up = async {
-            match &mut self.hung_up {
-                Some(signal) => drop(signal.recv().await),
-                None => std::future::pending().await,
-            }
-        };
+    /// The same for a daemon, which SIGHUP asks to read its configuration again; in a terminal it is the end as ever.
+    pub(crate) fn listen_as_daemon() -> io::Result<Self> {
+        let mut signals = Self::listen()?;
+        let watched = io::stdout().is_terminal() || io::stderr().is_terminal();
+        if !watched {
+            signals.asked_again = Some(signal(SignalKind::hangup())?);
+            signals.hung_up = None;
+        }
+        Ok(signals)
+    }
+
+    /// The next thing that is asked for.
+    pub(crate) async fn asked(&mut self) -> Asked {
         let kind = tokio::select! {
             _ = self.interrupted.recv() => SignalKind::interrupt(),
             _ = self.terminated.recv() => SignalKind::terminate(),
-            () = hung_up => SignalKind::hangup(),
+            () = received(self.hung_up.as_mut()) => SignalKind::hangup(),
+            () = received(self.asked_again.as_mut()) => return Asked::Again,
         };
-        u8::try_from(kind.as_raw_value()).unwrap_or_default()
+        Asked::End(u8::try_from(kind.as_raw_value()).unwrap_or_default())
+    }
+
+    /// The number of the next one that asks for the end.
+    pub(crate) async fn next(&mut self) -> u8 {
+        loop {
+            if let Asked::End(number) = self.asked().await {
+                return number;
+            }
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
     }
 }
 
@@ -62,6 +101,16 @@ impl Signals {
     #[expect(clippy::unnecessary_wraps, reason = "elsewhere listening may fail")]
     pub(crate) fn listen() -> io::Result<Self> {
         Ok(Self)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "elsewhere listening may fail")]
+    pub(crate) fn listen_as_daemon() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// The end: there is no signal for anything else here.
+    pub(crate) async fn asked(&mut self) -> Asked {
+        Asked::End(self.next().await)
     }
 
     /// The number of the next one.

@@ -131,6 +131,11 @@ pub(crate) fn is_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
+/// Whether a person looks at what happens along the way.
+pub(crate) fn is_watched() -> bool {
+    io::stderr().is_terminal()
+}
+
 /// Where a long piece of work is, on a line of standard error that the next one replaces; nothing unless somebody looks.
 pub(crate) fn progress(text: &str) {
     let mut stderr = io::stderr().lock();

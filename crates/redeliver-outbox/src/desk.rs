@@ -4,13 +4,26 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 
 use futures_core::future::BoxFuture;
 
+mod audit;
+mod filter;
+mod job;
+mod look;
 mod replay;
+mod search;
 
+pub use audit::{AuditBreak, AuditMark, AuditStep};
+pub use filter::NoFilter;
+pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
+pub use look::{
+    Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,
+    TableStorage,
+};
 pub use replay::{Branch, Replay, Replayed};
+pub use search::Searched;
 
 pub use crate::enqueue::Enqueued;
 use crate::{
-    DeadReason, Held, Hold, MessageId, NewMessage, Payload, Timestamp,
+    DeadReason, Fingerprint, Held, Hold, MessageId, NewMessage, Payload, Timestamp, limits,
     live::{self, Live},
     state::Status,
     store::{LaneId, Result},
@@ -51,8 +64,13 @@ pub struct Filter {
     pub key: Option<String>,
     /// Only dead letters with this reason.
     pub reason: Option<DeadReason>,
+    /// Only dead letters of this issue.
+    pub issue: Option<Fingerprint>,
     /// Only where the last error contains this text, whatever the case of its ASCII letters.
     pub error: Option<String>,
+    /// Only where this is the id or the number, or where this text is in the key, the destination, the topic, the last error or a payload that
+    /// is text, whatever the case of its ASCII letters.
+    pub text: Option<String>,
     /// Only inserted at this time or later.
     pub created_from: Option<Timestamp>,
     /// Only inserted before this time.
@@ -66,6 +84,8 @@ pub struct Filter {
 pub struct Page {
     /// Begin behind this number (before it, if the newest come first).
     pub after: Option<i64>,
+    /// Look no further than this number.
+    pub until: Option<i64>,
     /// At most so many.
     pub limit: usize,
     /// The newest first.
@@ -107,6 +127,8 @@ pub struct Record {
     pub locked_at: Option<Timestamp>,
     /// Why it was quarantined.
     pub dead_letter_reason: Option<DeadReason>,
+    /// The issue that it is of, if it was.
+    pub issue: Option<Fingerprint>,
     /// When it was quarantined.
     pub dead_lettered_at: Option<Timestamp>,
     /// When it arrived.
@@ -179,6 +201,8 @@ pub struct Act {
 /// An operator's act, as the audit table keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRecord {
+    /// Its number, in the order of the acts.
+    pub number: i64,
     /// When.
     pub at: Timestamp,
     /// Who.
@@ -191,6 +215,8 @@ pub struct AuditRecord {
     pub why: String,
     /// More, as JSON; empty if there is none.
     pub detail: String,
+    /// What seals it and everything before it; none if it is older than the chain.
+    pub hash: Option<String>,
 }
 
 /// What to change in a dead letter. What is none stays.
@@ -361,7 +387,7 @@ pub trait Schema: Send + Sync + fmt::Debug {
 }
 
 /// The operator's desk.
-pub trait Desk: Schema {
+pub trait Desk: Schema + Look {
     /// Inserts messages, all or none, in a transaction of its own.
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>>;
 
@@ -416,7 +442,9 @@ pub trait Desk: Schema {
     ) -> BoxFuture<'a, Result<Replayed>>;
 
     /// The newest acts of operators.
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>>;
+    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
+        self.audit_page(None, limit)
+    }
 
     /// Holds a destination until it is resumed: nothing more is sent there from the relays' next beats on, and nothing is lost. One that
     /// is held already stays as it is, and that is said. The name need not be one that any message has.
@@ -439,6 +467,20 @@ pub trait Desk: Schema {
 
     /// Looks at the database's health.
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>>;
+
+    /// One step of a look through the chain of the audit trail: at most so many entries behind this one, or from the beginning.
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>>;
+
+    /// One page of the messages that match, without their payloads, however rare they are: window by window, until the page is full, there
+    /// are no more, or the time is up. Then it says where to go on. A message that a text names by its id or number comes first.
+    fn search<'a>(
+        &'a self,
+        filter: &'a Filter,
+        page: Page,
+        budget: Duration,
+    ) -> BoxFuture<'a, Result<Searched>> {
+        Box::pin(search::search(self, filter, page, budget))
+    }
 }
 
 /// A dead letter as it is exported and imported.
@@ -452,4 +494,13 @@ pub struct DeadLetter {
     pub error: String,
     /// How often it was attempted.
     pub attempts: u32,
+}
+
+impl DeadLetter {
+    /// The issue that it is of.
+    #[must_use]
+    pub fn fingerprint(&self) -> Fingerprint {
+        let error = limits::error_text(&self.error);
+        Fingerprint::of(&self.message.destination, self.reason.as_str(), &error)
+    }
 }

@@ -7,8 +7,10 @@ pub mod conformance;
 pub mod desk;
 pub mod destination;
 pub mod enqueue;
+mod fingerprint;
 mod hold;
 pub mod inbox;
+pub mod job;
 pub mod limits;
 pub mod live;
 mod message;
@@ -22,6 +24,7 @@ mod timestamp;
 mod topic;
 
 pub use enqueue::{EnqueueError, Enqueued, InvalidMessage, NewMessage, Outbox};
+pub use fingerprint::{Fingerprint, NoFingerprint};
 pub use hold::{Held, Hold, HoldCause, HoldKind, NewHold, NoHold};
 pub use inbox::{Inbox, Seen};
 pub use message::{Message, MessageId, NoMessageId, Payload};

@@ -60,6 +60,38 @@ pub const DEDUPLICATION_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600)
 pub const HISTORY_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How many events of the history one step of a replay looks at.
 pub const REPLAY_BATCH: usize = 500;
+/// How many entries one step of a look through the audit trail reads.
+pub const AUDIT_BATCH: usize = 1000;
+/// How many numbers a search looks at first.
+pub const SEARCH_FIRST_WINDOW: i64 = 2000;
+/// How many numbers a search looks at with one statement at most, however long it has found nothing.
+pub const SEARCH_LARGEST_WINDOW: i64 = 200_000;
+/// How many live messages are looked at to tell how deep some lanes are: no index tells it.
+pub const DEPTH_ROWS: usize = 25_000;
+/// From here on a lane is just deep.
+pub const DEEPEST_LANE: u64 = 10_000;
+/// How many scheduled messages are looked at to find the lanes that wait for one of them.
+pub const BLOCKED_ROWS: usize = 5000;
+/// How many dead letters a job lets out first, before it knows what becomes of them.
+pub const JOB_CANARY: u32 = 5;
+/// So many times as many as the time before, each time.
+pub const JOB_FACTOR: u32 = 2;
+/// How long a job waits between two steps.
+pub const JOB_INTERVAL: Duration = Duration::from_secs(2);
+/// A job stops by itself when more than so many of a thousand of its messages fail.
+pub const JOB_STOP_PERMILLE: u16 = 200;
+/// The most dead letters that a job lets out in one step.
+pub const JOB_BATCH: usize = 1000;
+/// The most messages of a job that nothing is known of yet: more are not let out, and all of them are looked at in one step.
+pub const JOB_BACKLOG: usize = 5000;
+/// How many messages of a job that were attempted in vain are looked at again in one step.
+pub const JOB_LOOK: usize = 1000;
+/// How many dead letters a preview of a job shows.
+pub const JOB_SAMPLE: usize = 5;
+/// How long a job that is due stays with a process that has gone silent.
+pub const JOB_LEASE: Duration = Duration::from_secs(10);
+/// How long a job that is over is remembered, with what became of its messages.
+pub const JOB_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How many rows one step of retention removes.
 pub const RETENTION_BATCH: usize = 1000;
 

@@ -472,3 +472,26 @@ proptest! {
         }
     }
 }
+
+#[cfg(feature = "schema")]
+#[test]
+fn the_example_fits_the_schema_that_editors_use() {
+    let schema: serde_json::Value = serde_json::from_str(Config::schema()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let value = |text: &str| serde_json::to_value(toml::from_str::<toml::Table>(text).unwrap()).unwrap();
+    let wrong: Vec<String> = validator
+        .iter_errors(&value(Config::example()))
+        .map(|error| format!("{}: {error}", error.instance_path()))
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    for wrong in [
+        "[relay]\nworkrs = 1",
+        "[relay]\nlease = 10",
+        "[destinations.a]\ntype = \"pigeon\"",
+        "[destinations.a]\nurl = \"http://x\"",
+        "[server.tokens]\na = { secret = \"x\" }",
+        "[retention]\nsent = \"never\"",
+    ] {
+        assert!(!validator.is_valid(&value(wrong)), "{wrong}");
+    }
+}

@@ -131,6 +131,7 @@ impl Outbox {
 
     async fn records(&self) -> Vec<Record> {
         let page = Page {
+            until: None,
             after: None,
             limit: 10_000,
             newest_first: false,

@@ -129,6 +129,7 @@ async fn until_quiet(store: &SqliteStore) {
 
 async fn statuses(store: &SqliteStore) -> Vec<(i64, Status, u32)> {
     let page = Page {
+        until: None,
         after: None,
         limit: 1000,
         newest_first: false,
@@ -211,6 +212,7 @@ async fn failures_are_retried_and_counted_until_they_arrive_or_die() {
         .list(
             &Filter::default(),
             Page {
+                until: None,
                 after: None,
                 limit: 9,
                 newest_first: false,

@@ -2,18 +2,26 @@
 
 pub(crate) mod api;
 mod assets;
+mod cookies;
 mod guard;
 mod headers;
 mod health;
 mod listen;
 mod pages;
 mod problem;
+mod pulse;
 mod sampled;
 mod site;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use axum::{Router, extract::DefaultBodyLimit, middleware};
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Request},
+    middleware,
+};
+use tokio::sync::watch;
+use tower::ServiceExt as _;
 
 pub(crate) use self::{
     guard::Guard,
@@ -24,9 +32,29 @@ pub(crate) use self::{
 /// The most bytes of a request's body: a payload of the largest size, written as base64 in JSON.
 const BODY_LIMIT: usize = 2 << 20;
 
+/// What answers each request by the site that there is when it comes.
+pub(crate) fn service(site: watch::Receiver<Arc<Site>>) -> Router {
+    let routers = Mutex::new((Arc::clone(&site.borrow()), router(Arc::clone(&site.borrow()))));
+    let routers = Arc::new((site, routers));
+    Router::new().fallback(move |request: Request| {
+        let router = current(&routers.0, &routers.1);
+        async move { router.oneshot(request).await }
+    })
+}
+
+/// The router of the site that there is now, made once a site.
+fn current(site: &watch::Receiver<Arc<Site>>, made: &Mutex<(Arc<Site>, Router)>) -> Router {
+    let site = Arc::clone(&site.borrow());
+    let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
+    if !Arc::ptr_eq(&made.0, &site) {
+        *made = (Arc::clone(&site), router(site));
+    }
+    made.1.clone()
+}
+
 /// Everything that is answered. What guards stands around all of it, so that a route cannot be left out.
-pub(crate) fn router(site: Arc<Site>) -> Router {
-    let (api, document) = api::router();
+fn router(site: Arc<Site>) -> Router {
+    let (api, document) = api::router(site.guard.is_open());
     let guarded = Router::new()
         .merge(api)
         .merge(pages::router())

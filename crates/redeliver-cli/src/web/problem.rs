@@ -91,6 +91,10 @@ impl IntoResponse for Problem {
                 HeaderValue::from_static("Bearer realm=\"redeliver\""),
             );
         }
+        if self.status == StatusCode::PAYLOAD_TOO_LARGE.as_u16() {
+            // The rest of the body is not read: nobody should send another request behind it.
+            headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         response
     }
 }

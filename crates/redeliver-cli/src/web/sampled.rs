@@ -75,6 +75,14 @@ impl<T> Default for Sampled<T> {
 }
 
 impl<T: Send + Sync + 'static> Sampled<T> {
+    /// The newest count that there is, however old; nothing is counted for it.
+    pub(crate) fn latest(&self) -> Option<Counted<T>> {
+        match &*self.latest.borrow() {
+            Some(Ok(counted)) => Some(counted.clone()),
+            _ => None,
+        }
+    }
+
     /// The newest count; none if there is none yet and it takes longer than anybody should wait.
     ///
     /// # Errors

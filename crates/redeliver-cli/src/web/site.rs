@@ -3,24 +3,31 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, StatusReport},
+    desk::{Desk, IssueDetail, JobDesk, StatusReport},
     destination::Routes,
 };
 
 use super::{
     guard::Guard,
     problem::Problem,
+    pulse::Pulse,
     sampled::{Counted, Sampled},
 };
 
 /// The outbox behind the desk, and who may come to it.
 #[derive(Debug)]
 pub(crate) struct Site {
-    pub(crate) desk: Arc<dyn Desk>,
+    pub(crate) desk: Arc<dyn JobDesk>,
     pub(crate) guard: Guard,
     pub(crate) about: About,
+    /// How it went in the last half hour.
+    pub(crate) pulse: Pulse,
     status: Sampled<StatusReport>,
+    issues: Sampled<Vec<IssueDetail>>,
 }
+
+/// How many issues are shown: who has more has one cause for many of them.
+pub(crate) const ISSUES_SHOWN: usize = 50;
 
 /// What the outbox is, for people.
 #[derive(Clone, Debug)]
@@ -32,12 +39,14 @@ pub(crate) struct About {
 }
 
 impl Site {
-    pub(crate) fn new(desk: Arc<dyn Desk>, guard: Guard, about: About) -> Self {
+    pub(crate) fn new(desk: Arc<dyn JobDesk>, guard: Guard, about: About) -> Self {
         Self {
+            pulse: Pulse::taken(Arc::clone(&desk)),
             desk,
             guard,
             about,
             status: Sampled::default(),
+            issues: Sampled::default(),
         }
     }
 
@@ -50,6 +59,7 @@ impl Site {
     /// Somebody changed something here.
     pub(crate) fn changed(&self) {
         self.status.outdate();
+        self.issues.outdate();
     }
 
     /// The figures for whoever waits for them: a program.
@@ -59,4 +69,24 @@ impl Site {
             _ => Ok(Arc::new(self.desk.status().await?)),
         }
     }
+
+    /// The figures as they were last counted, for what need not be fresh.
+    pub(crate) fn last_status(&self) -> Option<Counted<StatusReport>> {
+        self.status.latest()
+    }
+
+    /// The issues with the most letters, and the last day of each.
+    pub(crate) async fn issues(&self) -> Result<Option<Counted<Vec<IssueDetail>>>, Problem> {
+        let desk = Arc::clone(&self.desk);
+        self.issues.get(move || async move { issues(&*desk).await }).await
+    }
+}
+
+async fn issues(desk: &dyn Desk) -> redeliver_outbox::store::Result<Vec<IssueDetail>> {
+    let mut details = Vec::new();
+    for issue in desk.issues(ISSUES_SHOWN).await? {
+        // One that was put back meanwhile is not there any more.
+        details.extend(desk.issue(issue.fingerprint).await?);
+    }
+    Ok(details)
 }

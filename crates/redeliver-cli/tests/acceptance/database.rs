@@ -127,7 +127,8 @@ impl Database {
         command
             .env_remove("COLUMNS")
             .env("REDELIVER_DATABASE", &self.address)
-            .env("REDELIVER_LISTEN", "off");
+            .env("REDELIVER_LISTEN", "off")
+            .env("REDELIVER_LOG_FORMAT", "human");
         command
     }
 

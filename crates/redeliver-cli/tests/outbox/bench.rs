@@ -53,7 +53,10 @@ impl Folder {
             command.env_remove(variable);
         }
         // One test runs beside the other: a desk is opened only where it is asked for.
-        command.env("USER", "alice").env("REDELIVER_LISTEN", "off");
+        command
+            .env("USER", "alice")
+            .env("REDELIVER_LISTEN", "off")
+            .env("REDELIVER_LOG_FORMAT", "human");
         command
     }
 

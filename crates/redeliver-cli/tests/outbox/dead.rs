@@ -79,6 +79,86 @@ fn a_person_rescues_a_broken_payload() {
 }
 
 #[test]
+fn what_failed_alike_is_one_issue() {
+    let folder = quarantined(3);
+    let issues = folder.run(&["dead", "issues", "--json"]).done().json();
+    assert_eq!(issues.len(), 1);
+    let (issue, count) = (&issues[0]["issue"], &issues[0]["count"]);
+    assert_eq!(
+        (count, &issues[0]["reason"]),
+        (&3.into(), &"unknown_destination".into())
+    );
+    let issue = issue.as_str().unwrap();
+    let listed = folder
+        .run(&["dead", "list", "--issue", issue, "--json"])
+        .done()
+        .json();
+    assert!(listed.iter().all(|letter| letter["issue"] == issue), "{listed:?}");
+    assert_eq!(listed.len(), 3);
+    let told = folder.run(&["dead", "issues"]).done().out;
+    assert!(told.contains(issue) && told.contains("nowhere"), "{told}");
+    folder
+        .run(&["dead", "discard", "--issue", issue, "--reason", "a test", "--yes"])
+        .done();
+    let told = folder.run(&["dead", "issues"]).done().out;
+    assert_eq!(told, "there is no dead letter\n");
+    let refused = folder.run(&["dead", "redrive", "--issue", "nonsense"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.err.contains("names no issue"), "{}", refused.err);
+}
+
+#[test]
+fn the_audit_trail_is_verified_against_itself_and_a_noted_head() {
+    let folder = quarantined(3);
+    folder.run(&["dead", "redrive", "1"]).done();
+    let noted = folder.run(&["audit", "--json"]).done().json().remove(0)["hash"].clone();
+    let noted = noted.as_str().unwrap();
+    folder.run(&["dead", "discard", "2", "--reason", "a test"]).done();
+    let whole = folder.run(&["audit", "verify"]).done();
+    let newest = folder.run(&["audit", "--json"]).done().json().remove(0);
+    assert_eq!(
+        whole.out,
+        format!("2 entries, head {}\n", newest["hash"].as_str().unwrap())
+    );
+    assert_eq!(newest["number"], 2);
+    let expected = folder
+        .run(&["audit", "verify", "--expect", noted, "--json"])
+        .done()
+        .json()
+        .remove(0);
+    assert_eq!(
+        (&expected["holds"], &expected["expected"]["number"]),
+        (&true.into(), &1.into())
+    );
+
+    let other = folder.run(&["audit", "verify", "--expect", &"a1".repeat(32)]);
+    assert_eq!(other.code, Some(1), "{}", other.err);
+    assert!(
+        other.out.starts_with("not the chain that was noted"),
+        "{}",
+        other.out
+    );
+    let refused = folder.run(&["audit", "verify", "--expect", "short"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    let forge = "UPDATE redeliver_audit SET who = 'eve' WHERE number = 1";
+    database.execute(forge, []).unwrap();
+    let broken = folder.run(&["audit", "verify"]);
+    assert_eq!(broken.code, Some(1), "{}", broken.err);
+    assert!(
+        broken.out.starts_with("broken: entry 1 is not what was written"),
+        "{}",
+        broken.out
+    );
+    assert!(
+        broken.err.contains("compare them with a backup"),
+        "{}",
+        broken.err
+    );
+}
+
+#[test]
 fn many_are_redriven_only_if_it_is_meant() {
     let folder = quarantined(5);
     let asked = folder.run(&["dead", "redrive", "--to", "nowhere"]);

@@ -13,11 +13,14 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "replay",
         "migrate",
         "check",
+        "config",
         "destination test",
         "doctor",
         "listen",
         "audit",
+        "audit verify",
         "dead list",
+        "dead issues",
         "dead show",
         "dead edit",
         "dead redrive",
@@ -29,6 +32,12 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "destination pause",
         "destination resume",
         "destination enable",
+        "job list",
+        "job show",
+        "job follow",
+        "job pause",
+        "job resume",
+        "job cancel",
     ] {
         let mut words: Vec<&str> = command.split(' ').collect();
         words.push("--help");
@@ -37,7 +46,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         assert!(ran.out.contains("Exit codes:"), "{command}");
         insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), ran.out);
     }
-    for group in ["dead", "destination"] {
+    for group in ["dead", "destination", "job"] {
         insta::assert_snapshot!(format!("help_{group}"), folder.run(&[group, "--help"]).done().out);
     }
 }

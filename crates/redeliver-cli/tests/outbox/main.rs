@@ -10,6 +10,7 @@ mod desk;
 mod destination;
 mod errors;
 mod help;
+mod job;
 mod listen;
 mod listening;
 mod look;

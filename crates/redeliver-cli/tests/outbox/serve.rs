@@ -179,15 +179,31 @@ fn a_relay_waits_for_the_tables_and_goes_on_by_itself() {
 #[test]
 fn a_terminal_that_goes_away_stops_a_relay_cleanly() {
     let folder = Folder::new();
-    let mut child = start(&folder, &["serve", "--json"]);
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    folder.run(&["migrate"]).done();
+    let program = env!("CARGO_BIN_EXE_redeliver");
+    // A terminal of its own, which ends with the program that holds its other end.
+    let mut terminal = Command::new("script")
+        .args([
+            "-qefc",
+            &format!("exec {program} serve --json --listen off"),
+            "/dev/null",
+        ])
+        .current_dir(&folder.0)
+        .env_remove("REDELIVER_DATABASE")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(terminal.stdout.take().unwrap()).lines();
     lines
         .find(|line| line.as_ref().unwrap().contains("\"figures\""))
         .unwrap()
         .unwrap();
-    signal(&child, "-HUP");
-    assert!(lines.last().unwrap().unwrap().contains("\"clean\":true"));
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert_eq!(folder.status()["workers"].as_array().unwrap().len(), 1);
+    terminal.kill().unwrap();
+    terminal.wait().unwrap();
+    // It has left, and so nobody waits for its lease.
+    while folder.status()["workers"] != serde_json::json!([]) {}
 }
 
 #[cfg(unix)]

@@ -6,6 +6,7 @@ mod manners;
 mod nearest;
 #[cfg(feature = "http")]
 mod network;
+mod overrides;
 mod policy;
 #[cfg(feature = "http")]
 mod request;
@@ -19,6 +20,7 @@ mod value;
 use std::{fmt, fs::File, io::Read as _, path::Path};
 
 pub use error::{ConfigError, Place};
+use overrides::Overrides;
 pub use server::{Listen, NoListen, Role, ServerSettings, Token};
 pub use settings::RelaySettings;
 use source::Source;
@@ -65,7 +67,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads a file. Values that name an environment variable get it from the process.
+    /// Reads a file. Values that name an environment variable get it from the process, whose variables also go before what the file says:
+    /// `REDELIVER_RELAY__WORKERS=4` is `workers = 4` under `[relay]`.
     ///
     /// # Errors
     /// A file that cannot be read, or that says something wrong: where, and what is allowed.
@@ -81,7 +84,22 @@ impl Config {
             let rule = format!("is longer than the {LONGEST} bytes that are read");
             return Err(ConfigError::whole(file, rule));
         }
-        Self::parse(&text, file, &|name| std::env::var(name).ok())
+        Self::read(&text, file)
+    }
+
+    /// The settings of the process's environment alone, as if they stood in an empty file of this name.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: in which variable, and what is allowed.
+    pub fn without_file(file: &Path) -> Result<Self, ConfigError> {
+        Self::read("", file)
+    }
+
+    fn read(text: &str, file: &Path) -> Result<Self, ConfigError> {
+        // What is no text is none of ours: those are looked at by name, and say so.
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Self::overridden(text, file, variables, &|name| std::env::var(name).ok())
     }
 
     /// Reads a text as if it stood in `file`: errors name it, and the files that it names are looked for beside it.
@@ -93,13 +111,35 @@ impl Config {
         file: &Path,
         variables: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, ConfigError> {
+        Self::overridden(text, file, [], variables)
+    }
+
+    /// Reads a text, over which these variables of the environment go.
+    ///
+    /// # Errors
+    /// The first thing that is wrong: where, or in which variable, and what is allowed.
+    pub fn overridden(
+        text: &str,
+        file: &Path,
+        environment: impl IntoIterator<Item = (String, String)>,
+        variables: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let overrides = Overrides::of(environment);
+        let (all, placed) = (overrides.after(text), overrides.placed(text.len()));
         let source = Source {
             file,
-            text,
+            text: &all,
+            length: text.len(),
+            overrides: &overrides,
             variables,
         };
-        let table = DeTable::parse(text).map_err(|error| source.syntax(&error))?;
-        let root = source.root(table.get_ref(), ROOT)?;
+        let table = DeTable::parse(&all[..text.len()]).map_err(|error| source.syntax(&error))?;
+        let mut table = table.into_inner();
+        if !overrides.is_empty() {
+            let said = DeTable::parse(&placed).map_err(|error| overrides.clash(file, &error, text.len()))?;
+            overrides::over(&mut table, said.into_inner());
+        }
+        let root = source.root(&table, ROOT)?;
         let relay = settings::relay(root.section("relay")?)?;
         Ok(Self {
             database: root.get("database").map(|field| field.secret()).transpose()?,
@@ -118,6 +158,12 @@ impl Config {
     #[must_use]
     pub const fn example() -> &'static str {
         include_str!("example.toml")
+    }
+
+    /// What an editor needs to know of the file: a JSON Schema.
+    #[must_use]
+    pub const fn schema() -> &'static str {
+        include_str!("redeliver.schema.json")
     }
 }
 

@@ -5,21 +5,30 @@ use toml::de::DeTable;
 
 use super::{
     error::{ConfigError, Place},
+    overrides::Overrides,
     section::Section,
 };
 
 /// The text, where it stands, and what its environment is.
 pub(super) struct Source<'t> {
     pub(super) file: &'t Path,
+    /// What the file says, followed by what the environment says.
     pub(super) text: &'t str,
+    /// Where the file ends.
+    pub(super) length: usize,
+    pub(super) overrides: &'t Overrides,
     pub(super) variables: &'t dyn Fn(&str) -> Option<String>,
 }
 
 impl<'t> Source<'t> {
     pub(super) fn refuse(&self, span: &Range<usize>, field: &str, rule: impl Into<String>) -> ConfigError {
+        let variable = self.variable_at(span.start);
         ConfigError {
-            file: self.file.to_owned(),
-            place: Some(Place::of(self.text, span.start)),
+            file: variable.map_or_else(
+                || self.file.to_owned(),
+                |name| format!("the environment variable {name}").into(),
+            ),
+            place: variable.is_none().then(|| Place::of(self.text, span.start)),
             field: (!field.is_empty()).then(|| field.to_owned()),
             rule: rule.into(),
         }

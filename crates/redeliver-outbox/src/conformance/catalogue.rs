@@ -3,8 +3,9 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold, lane, lease,
-    migrate, model, order, page, payload, query, read, redrive, replay, retain, settle, status, write,
+    Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
+    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, payload, query, read, redrive,
+    replay, retain, search, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -291,6 +292,60 @@ macro_rules! __conformance_catalogue {
                 s203_what_the_history_has_not_kept_is_told
                 s204_the_time_of_the_insert_narrows_a_replay
                 s205_old_events_are_forgotten_with_what_they_became
+            }
+            chain {
+                s210_an_untouched_trail_holds
+                s211_a_changed_entry_is_found
+                s212_a_removed_entry_is_found
+                s213_entries_in_another_order_are_found
+                s214_an_entry_written_by_hand_is_found
+                s215_what_retention_leaves_is_a_chain
+                s216_what_is_older_than_the_chain_is_counted
+                s217_operators_at_the_same_time_make_one_chain
+                s218_without_its_head_nothing_is_proved_and_nothing_done
+                s219_an_act_on_many_is_one_piece_of_the_chain
+            }
+            issue {
+                s220_what_failed_alike_is_one_issue
+                s221_an_issue_narrows_what_is_done
+                s222_an_issue_tells_its_hours
+                s223_what_has_no_fingerprint_is_grouped_in_time
+                s224_an_edit_and_an_import_have_their_issue
+                s225_an_issue_tells_the_lanes_that_stand_still
+                s226_the_step_groups_what_is_in_the_tables
+            }
+            search {
+                s230_a_search_finds_what_is_rare
+                s231_a_search_without_time_says_where_it_stopped
+                s232_a_page_looks_no_further_than_asked
+                s233_a_text_is_found_anywhere
+                s234_the_named_one_comes_before_those_that_mention_it
+                s235_the_nearest_number_is_of_the_tables_that_are_asked
+            }
+            overview {
+                s240_the_pulse_is_the_cheap_half_of_the_figures
+                s241_the_sequence_is_the_highest_number
+                s242_the_outlook_counts_what_is_scheduled
+                s243_lanes_that_stand_are_told
+                s244_a_parked_lane_is_not_blocked_as_well
+                s245_the_storage_is_told
+                s246_the_audit_is_told_in_pages
+            }
+            job {
+                s220_a_few_first_then_more_and_more
+                s221_it_stops_by_itself_when_too_many_fail
+                s222_what_fails_first_may_arrive_later
+                s223_a_step_is_taken_by_one_process
+                s226_no_letter_is_let_out_twice_and_none_that_came_later
+                s227_what_others_do_meanwhile_is_counted_right
+                s228_a_job_gives_up_what_matches
+                s229_without_a_canary_all_come_in_batches
+            }
+            job_desk {
+                s224_an_operator_holds_a_job_and_ends_it
+                s225_every_message_of_a_job_is_on_record
+                s230_a_job_that_makes_no_sense_is_refused
+                s231_old_jobs_are_forgotten_with_their_messages
             }
             model {
                 s160_random_histories_agree_with_the_model

@@ -1,4 +1,4 @@
-//! The suite that every store passes: what [`Store`], [`Reader`](crate::store::Reader) and [`Desk`] promise, as numbered cases.
+//! The suite that every store passes: what [`Store`], [`Reader`](crate::store::Reader) and [`Desk`](crate::desk::Desk) promise, as numbered cases.
 //!
 //! Whoever writes another store implements [`Factory`] and [`Harness`] for it, and has every case as a test of its own:
 //!
@@ -14,12 +14,13 @@ use futures_core::future::BoxFuture;
 
 use crate::{
     Timestamp,
-    desk::Desk,
+    desk::JobDesk,
     store::{History, Result, Store},
 };
 
 mod away;
 mod catalogue;
+mod chain;
 mod claim;
 mod edit;
 mod failure;
@@ -28,11 +29,15 @@ mod fault;
 mod guard;
 mod history;
 mod hold;
+mod issue;
+mod job;
+mod job_desk;
 mod lane;
 mod lease;
 mod migrate;
 mod model;
 mod order;
+mod overview;
 mod page;
 mod payload;
 mod query;
@@ -40,6 +45,7 @@ mod read;
 mod redrive;
 mod replay;
 mod retain;
+mod search;
 mod settle;
 mod status;
 mod subject;
@@ -67,7 +73,7 @@ pub trait Harness: Send + Sync + fmt::Debug {
     fn store_keeping(&self, history: History) -> Result<Arc<dyn Store>>;
 
     /// The operator's side of it.
-    fn desk(&self) -> Arc<dyn Desk>;
+    fn desk(&self) -> Arc<dyn JobDesk>;
 
     /// Runs a statement as any other program would, in a transaction of its own. The token `redeliver_` in it is filled in.
     fn execute<'a>(&'a self, statement: &'a str) -> BoxFuture<'a, Result<()>>;

@@ -12,6 +12,7 @@ use crate::{
 
 fn page(after: Option<i64>, limit: usize, newest_first: bool) -> Page {
     Page {
+        until: None,
         after,
         limit,
         newest_first,

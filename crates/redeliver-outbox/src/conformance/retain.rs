@@ -114,6 +114,7 @@ pub(super) async fn s131_much_is_forgotten_in_steps(factory: &dyn Factory) -> Ou
     let count = limits::RETENTION_BATCH + 200;
     subject.enqueue_some(count).await?;
     let page = Page {
+        until: None,
         after: None,
         limit: 2 * limits::RETENTION_BATCH,
         newest_first: false,

@@ -263,6 +263,7 @@ pub(super) async fn s083_verdicts_of_all_kinds_in_one_batch(factory: &dyn Factor
         _ => (Verdict::Counted { attempt: 1 }, Status::Processing),
     };
     let page = Page {
+        until: None,
         after: None,
         limit: 1000,
         newest_first: false,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     DeadReason, Message, MessageId, NewMessage, Timestamp,
-    desk::{Act, Desk, Detail, Enqueued, Filter, Layout, MessageRef, Page, Record},
+    desk::{Act, Detail, Enqueued, Filter, JobDesk, Layout, MessageRef, Page, Record},
     live::Live,
     state::Status,
     store::{
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Subject {
     pub(super) harness: Arc<dyn Harness>,
     pub(super) store: Arc<dyn Store>,
-    pub(super) desk: Arc<dyn Desk>,
+    pub(super) desk: Arc<dyn JobDesk>,
 }
 
 impl Subject {
@@ -41,6 +41,13 @@ impl Subject {
         let harness = factory.empty().await?;
         let (store, desk) = (harness.store(), harness.desk());
         Ok(Self { harness, store, desk })
+    }
+
+    /// The version of the tables before this step.
+    pub(super) fn before(&self, step: &str) -> u32 {
+        let steps = self.desk.migrations(self.desk.usual_layout());
+        let taken = steps.iter().take_while(|taken| taken.name != step);
+        taken.last().map_or(0, |last| last.version)
     }
 
     pub(super) async fn now(&self) -> Outcome<Timestamp> {
@@ -188,6 +195,7 @@ impl Subject {
     /// The ids of all messages that match, in the order of their numbers.
     pub(super) async fn matching(&self, filter: &Filter) -> Outcome<Vec<MessageId>> {
         let page = Page {
+            until: None,
             after: None,
             limit: 10_000,
             newest_first: false,

@@ -1,7 +1,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use super::{History, Names, Result, Store, StoreError, StoreErrorKind};
-use crate::desk::Desk;
+use crate::desk::JobDesk;
 
 /// A database from both sides: the engine's and the operator's.
 #[derive(Clone, Debug)]
@@ -9,14 +9,14 @@ pub struct Opened {
     /// What a relay drives.
     pub store: Arc<dyn Store>,
     /// What an operator does.
-    pub desk: Arc<dyn Desk>,
+    pub desk: Arc<dyn JobDesk>,
     /// Whether it is an SQLite database with nothing in it, so that making the tables surprises nobody.
     pub empty: bool,
 }
 
 impl Opened {
     #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
-    fn both<S: Store + Desk + Clone + 'static>(store: S) -> Self {
+    fn both<S: Store + JobDesk + Clone + 'static>(store: S) -> Self {
         Self {
             store: Arc::new(store.clone()),
             desk: Arc::new(store),

@@ -6,7 +6,7 @@ use redeliver_outbox::{
     Timestamp,
     conformance::{Factory, Harness, OpenTransaction},
     conformance_tests,
-    desk::Desk,
+    desk::JobDesk,
     store::{History, MySqlStore, Names, Result, Store},
 };
 use tokio::sync::Mutex;
@@ -63,7 +63,7 @@ impl Harness for Database {
         Ok(Arc::new(self.store.clone().with_history(history)))
     }
 
-    fn desk(&self) -> Arc<dyn Desk> {
+    fn desk(&self) -> Arc<dyn JobDesk> {
         Arc::new(self.store.clone())
     }
 

@@ -5,7 +5,7 @@ use redeliver_outbox::{
     Timestamp,
     conformance::{Factory, Harness, OpenTransaction},
     conformance_tests,
-    desk::Desk,
+    desk::JobDesk,
     store::{History, Names, PostgresOptions, PostgresStore, Result, Store},
 };
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
@@ -92,7 +92,7 @@ impl Harness for Schema {
         Ok(Arc::new(store(&self.pooled, &self.names, history)?))
     }
 
-    fn desk(&self) -> Arc<dyn Desk> {
+    fn desk(&self) -> Arc<dyn JobDesk> {
         Arc::new(self.store.clone())
     }
 

@@ -11,7 +11,7 @@ use redeliver_outbox::{
     Timestamp,
     conformance::{Factory, Harness, OpenTransaction},
     conformance_tests,
-    desk::Desk,
+    desk::JobDesk,
     store::{History, Names, Result, SqliteStore, Store},
 };
 use rusqlite::{Connection, types::Value};
@@ -79,7 +79,7 @@ impl Harness for File {
         Ok(Arc::new(self.store.clone().with_history(history)))
     }
 
-    fn desk(&self) -> Arc<dyn Desk> {
+    fn desk(&self) -> Arc<dyn JobDesk> {
         Arc::new(self.store.clone())
     }
 

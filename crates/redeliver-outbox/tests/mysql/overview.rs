@@ -22,6 +22,7 @@ async fn filters_pages_and_counts_agree() {
     assert!(all.is_sorted_by_key(|record| record.id.number()));
     let mut paged = Vec::new();
     let mut next = Page {
+        until: None,
         after: None,
         limit: 5,
         newest_first: true,

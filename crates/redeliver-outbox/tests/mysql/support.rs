@@ -165,6 +165,7 @@ pub(crate) fn act() -> Act {
 
 pub(crate) fn page(limit: usize) -> Page {
     Page {
+        until: None,
         after: None,
         limit,
         newest_first: false,

@@ -10,6 +10,7 @@ use redeliver_outbox::{
 use crate::database::{Database, attempted, delivered, numbers, owner, owning_reader, read, scalar, worker};
 
 const PAGE: Page = Page {
+    until: None,
     after: None,
     limit: 100,
     newest_first: false,
@@ -295,6 +296,7 @@ async fn the_figures_and_pages_agree_with_what_is_there() {
 
     let mut seen = Vec::new();
     let mut page = Page {
+        until: None,
         after: None,
         limit: 2,
         newest_first: true,

@@ -11,6 +11,7 @@ use crate::bench::{Bench, LEASE, attempted, lane};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const PAGE: Page = Page {
+    until: None,
     after: None,
     limit: 100,
     newest_first: false,
@@ -314,6 +315,7 @@ async fn a_list_is_read_page_by_page_and_by_filter() {
         found.iter().map(|record| record.id.number()).collect()
     };
     let page = |after, newest_first| Page {
+        until: None,
         after,
         limit: 2,
         newest_first,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use redeliver::address::shown;
 use redeliver_outbox::{
-    desk::{Desk, Layout},
+    desk::{JobDesk, Layout},
     store::{self, Opened, StoreError, StoreErrorKind},
 };
 
@@ -93,7 +93,7 @@ impl Outbox {
         Ok(outbox)
     }
 
-    pub(super) fn desk(&self) -> &dyn Desk {
+    pub(super) fn desk(&self) -> &dyn JobDesk {
         &*self.opened.desk
     }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use redeliver_outbox::{
-    DeadReason, Timestamp,
+    DeadReason, Fingerprint, Timestamp,
     desk::{Filter, MessageRef, Page},
     state::Status,
 };
@@ -22,6 +22,9 @@ pub(super) struct FilterFlags {
     /// Only with this key
     #[arg(long)]
     key: Option<String>,
+    /// Only dead letters of this issue, as `redeliver dead issues` names it
+    #[arg(long, value_name = "FINGERPRINT")]
+    issue: Option<Fingerprint>,
     /// Only where the last error contains this text, in capitals or not
     #[arg(long, value_name = "TEXT")]
     error: Option<String>,
@@ -45,7 +48,9 @@ impl FilterFlags {
             topic: self.topic.clone(),
             key: self.key.clone(),
             reason,
+            issue: self.issue,
             error: self.error.clone(),
+            text: None,
             created_from: self.since,
             created_before: self.until,
             attempts_from: self.attempts_from,
@@ -57,6 +62,7 @@ impl FilterFlags {
         self.to.is_none()
             && self.topic.is_none()
             && self.key.is_none()
+            && self.issue.is_none()
             && self.error.is_none()
             && self.since.is_none()
             && self.until.is_none()
@@ -91,6 +97,7 @@ pub(super) struct PageFlags {
 impl PageFlags {
     pub(super) fn page(self) -> Page {
         Page {
+            until: None,
             after: self.after.map(|message| match message {
                 MessageRef::Id(id) => id.number(),
                 MessageRef::Number(number) => number,

@@ -40,6 +40,7 @@ pub(crate) struct RecordForm<'a> {
     number: i64,
     status: &'static str,
     dead_letter_reason: Option<&'static str>,
+    issue: Option<String>,
     last_error: Option<&'a str>,
     attempts: u32,
     last_attempt_at: Option<String>,
@@ -71,6 +72,7 @@ impl<'a> RecordForm<'a> {
             number: record.id.number(),
             status: record.status.as_str(),
             dead_letter_reason: record.dead_letter_reason.map(|reason| reason.as_str()),
+            issue: record.issue.map(|issue| issue.to_string()),
             last_error: record.last_error.as_deref(),
             attempts: record.attempts,
             last_attempt_at: text(record.last_attempt_at),
@@ -189,23 +191,27 @@ impl<'a> AttemptForm<'a> {
 /// An operator's act.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AuditForm<'a> {
+    number: i64,
     at: String,
     who: &'a str,
     action: &'a str,
     message: Option<String>,
     why: &'a str,
     detail: Option<Value>,
+    hash: Option<&'a str>,
 }
 
 impl<'a> AuditForm<'a> {
     pub(crate) fn of(act: &'a AuditRecord) -> Self {
         Self {
+            number: act.number,
             at: act.at.to_string(),
             who: &act.who,
             action: &act.action,
             message: act.message.map(|id| id.to_string()),
             why: &act.why,
             detail: (!act.detail.is_empty()).then(|| headers(&act.detail)),
+            hash: act.hash.as_deref(),
         }
     }
 }

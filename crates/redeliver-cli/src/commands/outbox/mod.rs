@@ -3,6 +3,7 @@
 mod act_flags;
 mod audit;
 mod check;
+mod config;
 mod database;
 pub(crate) mod dead;
 pub(crate) mod destination;
@@ -10,6 +11,7 @@ mod doctor;
 pub(crate) mod filter_flags;
 pub(crate) mod finding;
 pub(crate) mod form;
+pub(crate) mod job;
 mod list;
 mod migrate;
 pub(crate) mod payload;
@@ -36,9 +38,11 @@ pub(crate) enum OutboxCommand {
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
     Destination(destination::DestinationArgs),
+    Job(job::JobArgs),
     Replay(replay::ReplayArgs),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
+    Config(config::ConfigArgs),
     Doctor(doctor::DoctorArgs),
     Audit(audit::AuditArgs),
 }
@@ -79,6 +83,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
         OutboxCommand::Destination(args) => destination::run(args).await,
+        OutboxCommand::Job(args) => job::run(args).await,
         OutboxCommand::Replay(args) => {
             let outbox = args.database.open().await?;
             replay::run(&args, &outbox)
@@ -87,9 +92,10 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Check(args) => check::run(&args).await,
+        OutboxCommand::Config(args) => config::run(&args),
         OutboxCommand::Doctor(args) => doctor::run(&args).await,
         OutboxCommand::Audit(args) => {
-            let outbox = args.database.open().await?;
+            let outbox = args.database().open().await?;
             audit::run(&args, &outbox)
                 .await
                 .map_err(|error| outbox.named(error))

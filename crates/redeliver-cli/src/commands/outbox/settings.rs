@@ -40,7 +40,7 @@ impl Settings {
         let file = file.or_else(usual);
         let config = match file {
             Some(file) => Config::load(file),
-            None => Config::parse("", Path::new(FILE), &|_| None),
+            None => Config::without_file(Path::new(FILE)),
         };
         let config = config.map_err(|error| BadInput(error.to_string()))?;
         let only_built_in = config.destinations.iter().next().is_none();

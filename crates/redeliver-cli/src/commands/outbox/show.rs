@@ -274,6 +274,7 @@ pub(super) mod tests {
             redrives: 0,
             created_at: Timestamp::from_millis(40_000),
             put_away: false,
+            issue: None,
             next_attempt_at: if live { at(112_500) } else { None },
             last_attempt_at: if attempted { at(99_000) } else { None },
             last_error: attempted.then(|| "503 Service Unavailable".to_owned()),
@@ -320,6 +321,8 @@ pub(super) mod tests {
             worker: "4711-0badcafe".to_owned(),
         });
         detail.audit.push(AuditRecord {
+            number: 1,
+            hash: None,
             at: Timestamp::from_millis(99_900),
             who: "alice".to_owned(),
             action: "edit".to_owned(),

@@ -106,6 +106,8 @@ pub(crate) struct StatusForm<'a> {
     #[serde(flatten)]
     total: FiguresForm,
     in_flight: u64,
+    /// How many live messages have been attempted how often.
+    #[schema(value_type = BTreeMap<String, u64>)]
     attempts: &'a BTreeMap<u32, u64>,
     events: FiguresForm,
     destinations: BTreeMap<&'a str, FiguresForm>,

@@ -334,6 +334,8 @@ mod tests {
         sentences.push(format!("interrupted: {told}"));
         let mut discarded = detail(Status::Discarded);
         discarded.audit.push(AuditRecord {
+            number: 1,
+            hash: None,
             at: NOW,
             who: "alice".to_owned(),
             action: "discard".to_owned(),

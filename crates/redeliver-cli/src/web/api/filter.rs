@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
 use redeliver_outbox::{
-    Timestamp,
+    Fingerprint, Timestamp,
     desk::{Filter, MessageRef, Page},
     state::Status,
 };
@@ -44,6 +44,11 @@ pub(super) struct FilterForm {
     reason: Option<String>,
     /// Only where the last error contains this text, in capitals or not
     error: Option<String>,
+    /// Only dead letters of this issue
+    #[schema(example = "0123456789abcdef")]
+    issue: Option<String>,
+    /// Only with this text anywhere: in the id, the key, the destination, the topic, the last error or the payload
+    text: Option<String>,
     /// Only inserted since then: so long ago, such as 2h, or a time, such as 2026-11-15T20:30:00Z
     #[schema(example = "2h")]
     since: Option<String>,
@@ -161,12 +166,15 @@ impl TryFrom<FilterForm> for Filter {
             created_from: time("since", form.since.as_deref())?,
             created_before: time("until", form.until.as_deref())?,
             attempts_from: parsed("attempts_from", form.attempts_from.as_deref(), whole)?,
+            issue: parsed("issue", form.issue.as_deref(), fingerprint)?,
+            text: form.text,
         };
         for (name, text) in [
             ("destination", &filter.destination),
             ("topic", &filter.topic),
             ("key", &filter.key),
             ("error", &filter.error),
+            ("text", &filter.text),
         ] {
             // No database has it in a text, and one of them refuses to look for it.
             if text.as_deref().is_some_and(|text| text.contains('\0')) {
@@ -195,8 +203,14 @@ impl TryFrom<PageForm> for Page {
             after: parsed("after", form.after.as_deref(), number)?,
             limit: limit as usize,
             newest_first,
+            until: None,
         })
     }
+}
+
+fn fingerprint(text: &str) -> Result<Fingerprint, String> {
+    text.parse()
+        .map_err(|error: redeliver_outbox::NoFingerprint| error.to_string())
 }
 
 fn whole(text: &str) -> Result<u32, String> {

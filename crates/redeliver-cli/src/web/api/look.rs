@@ -27,6 +27,8 @@ struct WorkersForm<'a> {
 #[derive(Serialize, ToSchema)]
 struct AuditsForm<'a> {
     items: Vec<AuditForm<'a>>,
+    /// The `before` to ask for the next page with; none if there is no more.
+    next: Option<i64>,
 }
 
 /// What a look at the database's health found.
@@ -38,6 +40,7 @@ struct FindingsForm<'a> {
 #[derive(Debug, Deserialize)]
 pub(super) struct AuditQuery {
     limit: Option<String>,
+    before: Option<String>,
     #[serde(flatten)]
     unknown: BTreeMap<String, String>,
 }
@@ -53,7 +56,8 @@ pub(super) async fn workers(State(site): State<Arc<Site>>) -> Result<Response, P
 
 /// What operators did, the newest first
 #[utoipa::path(get, path = "/api/v1/audit", tag = "operations",
-    params(("limit" = Option<u32>, Query, description = "At most this many, 1 to 200", minimum = 1, maximum = 200)),
+    params(("limit" = Option<u32>, Query, description = "At most this many, 1 to 200", minimum = 1, maximum = 200),
+        ("before" = Option<i64>, Query, description = "Go on before this number: the `next` of the page before", minimum = 0)),
     responses((status = 200, body = AuditsForm), (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 503, body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn audit(
@@ -61,6 +65,15 @@ pub(super) async fn audit(
     Asked(query): Asked<AuditQuery>,
 ) -> Result<Response, Problem> {
     nothing_unknown(&query.unknown)?;
+    let before = match query.before.as_deref().map(str::parse::<i64>) {
+        None => None,
+        Some(Ok(number)) if number >= 0 => Some(number),
+        Some(_) => {
+            return Err(Problem::bad_request(
+                "before: must be a number that a page gave as next",
+            ));
+        }
+    };
     let limit = match query.limit.as_deref().map(str::parse::<u32>) {
         None => 50,
         Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
@@ -69,9 +82,13 @@ pub(super) async fn audit(
             return Err(Problem::bad_request(rule));
         }
     };
-    let acts = site.desk.audit(limit as usize).await?;
-    let items = acts.iter().map(AuditForm::of).collect();
-    Ok(Json(AuditsForm { items }).into_response())
+    let acts = site.desk.audit_page(before, limit as usize).await?;
+    let full = acts.len() == limit as usize;
+    let form = AuditsForm {
+        items: acts.iter().map(AuditForm::of).collect(),
+        next: acts.last().filter(|_| full).map(|act| act.number),
+    };
+    Ok(Json(form).into_response())
 }
 
 /// A look for trouble: the database's version and settings, its clock, shards without owner

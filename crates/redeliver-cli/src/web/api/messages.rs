@@ -1,6 +1,6 @@
 //! Messages: looking for them, looking at one, inserting one, changing one.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Json,
@@ -11,7 +11,7 @@ use axum::{
 };
 use redeliver_outbox::{
     MessageId, Payload, Timestamp,
-    desk::{Detail, Edit, Enqueued, MessageRef},
+    desk::{Detail, Edit, Enqueued, Filter, MessageRef, Page},
 };
 use serde::Serialize;
 use serde_json::json;
@@ -33,9 +33,15 @@ use crate::commands::outbox::{
 #[derive(Serialize, ToSchema)]
 struct MessagesForm<'a> {
     items: Vec<RecordForm<'a>>,
-    /// Where the next page begins: the `after` to ask for it with; none if there is no more.
+    /// Where the next page begins: the `after` to ask for it with; none if there is no more. A page may have fewer items than its limit, or
+    /// none, and another one behind it: what is rare is looked for a part at a time.
     next: Option<i64>,
+    /// Whether everything was looked at.
+    complete: bool,
 }
+
+/// How long a page is looked for.
+const SEARCH_FOR: Duration = Duration::from_millis(500);
 
 /// The message that was inserted, or the one that was there before.
 #[derive(Serialize, ToSchema)]
@@ -66,22 +72,34 @@ pub(super) async fn list(
     Asked(query): Asked<ListQuery>,
 ) -> Result<Response, Problem> {
     let listing = Listing::try_from(query)?;
-    let records = site
+    let found = site
         .desk
-        .list(&listing.filter, listing.page, listing.payloads)
+        .search(&listing.filter, listing.page, SEARCH_FOR)
         .await?;
-    let full = records.len() == listing.page.limit;
-    let last = records.last().map(|record| record.id.number());
+    let mut records = found.records;
+    if listing.payloads && !records.is_empty() {
+        let these = Filter {
+            messages: records.iter().map(|record| MessageRef::Id(record.id)).collect(),
+            ..Filter::default()
+        };
+        let page = Page {
+            after: None,
+            ..listing.page
+        };
+        records = site.desk.list(&these, page, true).await?;
+    }
     let page = MessagesForm {
         items: records.iter().map(RecordForm::of).collect(),
-        next: last.filter(|_| full),
+        next: found.next,
+        complete: found.complete,
     };
     Ok(Json(page).into_response())
 }
 
 /// Everything about one message
 #[utoipa::path(get, path = "/api/v1/messages/{id}", tag = "messages",
-    params(("id" = String, Path, description = "Its id, or its number")),
+    params(("id" = String, Path, description = "Its id, or its number",
+        pattern = "^([0-9]{1,18}|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$")),
     responses((status = 200, body = DetailForm), (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn show(State(site): State<Arc<Site>>, Named(message): Named) -> Result<Response, Problem> {
@@ -91,7 +109,8 @@ pub(super) async fn show(State(site): State<Arc<Site>>, Named(message): Named) -
 
 /// Why a message is where it is, and what happens next, in one sentence
 #[utoipa::path(get, path = "/api/v1/messages/{id}/why", tag = "messages",
-    params(("id" = String, Path, description = "Its id, or its number")),
+    params(("id" = String, Path, description = "Its id, or its number",
+        pattern = "^([0-9]{1,18}|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$")),
     responses((status = 200, body = WhyForm), (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn reason(
@@ -112,7 +131,8 @@ pub(super) async fn reason(
 
 /// The payload of a message, byte for byte
 #[utoipa::path(get, path = "/api/v1/messages/{id}/payload", tag = "messages",
-    params(("id" = String, Path, description = "Its id, or its number")),
+    params(("id" = String, Path, description = "Its id, or its number",
+        pattern = "^([0-9]{1,18}|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$")),
     responses((status = 200, content_type = "application/octet-stream", body = Vec<u8>),
         (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json")))]
@@ -184,7 +204,8 @@ pub(super) async fn enqueue(
 
 /// Change a dead letter; the payload as it was inserted is kept
 #[utoipa::path(patch, path = "/api/v1/messages/{id}", tag = "dead letters", request_body = EditForm,
-    params(("id" = String, Path, description = "Its id, or its number")),
+    params(("id" = String, Path, description = "Its id, or its number",
+        pattern = "^([0-9]{1,18}|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$")),
     responses((status = 200, description = "It was changed"), (status = 400, body = Problem, content_type = "application/problem+json"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
         (status = 409, body = Problem, content_type = "application/problem+json", description = "It is no dead letter any more"),

@@ -5,8 +5,11 @@ mod destinations;
 mod extract;
 mod filter;
 mod given;
+mod issues;
+mod jobs;
 mod look;
 mod messages;
+mod standing;
 mod status;
 
 use std::sync::Arc;
@@ -18,8 +21,9 @@ use axum::{
 use utoipa::{
     Modify, OpenApi,
     openapi::{
-        self,
-        security::{Http, HttpAuthScheme, SecurityScheme},
+        self, ContentBuilder, PathItem, Ref, ResponseBuilder,
+        path::Operation,
+        security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme},
     },
 };
 use utoipa_axum::{router::OpenApiRouter, routes};
@@ -34,8 +38,7 @@ use super::site::Site;
         description = "The operator's desk of a redeliver outbox. Errors are application/problem+json.",
         license(name = "MIT OR Apache-2.0")
     ),
-    modifiers(&Token),
-    security(("token" = []), ())
+    modifiers(&Token)
 )]
 struct Document;
 
@@ -51,9 +54,9 @@ impl Modify for Token {
     }
 }
 
-/// The routes, and the document that is made of them.
-pub(super) fn router() -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
-    let (router, document) = OpenApiRouter::with_openapi(Document::openapi())
+/// The routes, and the document that is made of them. `open` says that nobody is asked for a token.
+pub(super) fn router(open: bool) -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
+    let (router, mut document) = OpenApiRouter::with_openapi(Document::openapi())
         .routes(routes!(status::status))
         .routes(routes!(messages::list, messages::enqueue))
         .routes(routes!(messages::show, messages::edit))
@@ -68,8 +71,64 @@ pub(super) fn router() -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
         .routes(routes!(look::workers))
         .routes(routes!(look::audit))
         .routes(routes!(look::doctor))
+        .routes(routes!(issues::list))
+        .routes(routes!(issues::show))
+        .routes(routes!(jobs::list, jobs::create))
+        .routes(routes!(jobs::show))
+        .routes(routes!(jobs::pause))
+        .routes(routes!(jobs::resume))
+        .routes(routes!(jobs::cancel))
+        .routes(routes!(standing::lanes))
+        .routes(routes!(standing::outlook))
+        .routes(routes!(standing::storage))
         .split_for_parts();
+    for path in document.paths.paths.values_mut() {
+        for (operation, reading) in operations(path) {
+            guarded(operation, reading);
+        }
+    }
+    if !open {
+        document.security = Some(vec![SecurityRequirement::new("token", [] as [&str; 0])]);
+    }
     (router, Arc::new(document))
+}
+
+/// The operations of a path, and whether each only reads.
+fn operations(path: &mut PathItem) -> impl Iterator<Item = (&mut Operation, bool)> {
+    let reading = path.get.as_mut().map(|operation| (operation, true));
+    let changing = [&mut path.post, &mut path.patch, &mut path.put, &mut path.delete];
+    let changing = changing
+        .into_iter()
+        .filter_map(|operation| Some((operation.as_mut()?, false)));
+    reading.into_iter().chain(changing)
+}
+
+/// What stands before every route may answer too.
+fn guarded(operation: &mut Operation, reading: bool) {
+    let mut answers = vec![
+        ("401", "No token, or not one of [server.tokens]"),
+        ("421", "Not a name that this server answers to"),
+        ("503", "The database cannot be reached, or refuses"),
+    ];
+    if !reading {
+        answers.push(("403", "The token may only look, or a page of another site asks"));
+    }
+    for (status, meaning) in answers {
+        let answer = ResponseBuilder::new()
+            .description(meaning)
+            .content(
+                "application/problem+json",
+                ContentBuilder::new()
+                    .schema(Some(Ref::from_schema_name("Problem")))
+                    .build(),
+            )
+            .build();
+        operation
+            .responses
+            .responses
+            .entry(status.to_owned())
+            .or_insert_with(|| answer.into());
+    }
 }
 
 pub(super) async fn document(document: Arc<openapi::OpenApi>) -> Response {

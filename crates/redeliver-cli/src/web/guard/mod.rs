@@ -25,12 +25,15 @@ use super::{
 /// What is open to everybody: whether it lives, the way in, and what the way in looks like.
 const OPEN: [&str; 4] = ["/healthz", "/readyz", "/login", "/assets/"];
 
+/// What changes nothing but what a browser remembers: whoever may look may do it.
+const OWN_AFFAIR: [&str; 2] = ["/logout", "/preferences"];
+
 /// The doorkeeper.
 #[derive(Debug)]
 pub(crate) struct Guard {
     hosts: Hosts,
     tokens: Vec<Token>,
-    sessions: Sessions,
+    sessions: Arc<Sessions>,
 }
 
 impl Guard {
@@ -38,8 +41,17 @@ impl Guard {
         Self {
             hosts: Hosts::new(&settings.hosts),
             tokens: settings.tokens.clone(),
-            sessions: Sessions::default(),
+            sessions: Arc::default(),
         }
+    }
+
+    /// One by other settings. Who is known by a cookie stays known unless the tokens are others now.
+    pub(crate) fn renewed(&self, settings: &ServerSettings) -> Self {
+        let mut guard = Self::new(settings);
+        if guard.tokens == self.tokens {
+            guard.sessions = Arc::clone(&self.sessions);
+        }
+        guard
     }
 
     /// Whether nobody is asked who they are.
@@ -103,7 +115,7 @@ impl Guard {
             let detail = "this needs a token: send `Authorization: Bearer …` with one of [server.tokens]";
             return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         };
-        if changes && caller.role < Role::Operate && path != "/logout" {
+        if changes && caller.role < Role::Operate && !OWN_AFFAIR.contains(&path) {
             let detail = format!("the token {:?} may look, and not change anything", caller.name);
             return Err(Problem::new(StatusCode::FORBIDDEN, detail));
         }

@@ -2,11 +2,12 @@
 
 use std::{collections::HashMap, sync::Mutex, time::Duration};
 
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use redeliver::{Moment, clock};
 use ring::rand::{SecureRandom as _, SystemRandom};
 
 use super::Caller;
+use crate::web::cookies;
 
 /// The name of the cookie.
 pub(crate) const COOKIE: &str = "redeliver_session";
@@ -54,12 +55,7 @@ impl Sessions {
 
 /// The session that a request names.
 pub(super) fn named(headers: &HeaderMap) -> Option<&str> {
-    headers
-        .get_all(header::COOKIE)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(';'))
-        .find_map(|pair| pair.trim().strip_prefix(COOKIE)?.strip_prefix('='))
+    cookies::named(headers, COOKIE)
 }
 
 /// 256 bits that nobody can guess.
@@ -71,6 +67,8 @@ fn secret() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::header;
+
     use super::*;
 
     #[test]

@@ -11,7 +11,7 @@ use axum::{
 };
 use serde::Deserialize;
 
-use super::{Frame, shown};
+use super::frame::{Frame, problem, shown};
 use crate::web::{
     guard::{COOKIE, SESSION_FOR},
     problem::Problem,
@@ -31,11 +31,7 @@ pub(super) struct Entry {
 }
 
 fn login(refused: bool) -> Response {
-    let frame = Frame {
-        title: "Sign in",
-        database: String::new(),
-        caller: None,
-    };
+    let frame = Frame::bare("Sign in");
     let status = match refused {
         true => StatusCode::UNAUTHORIZED,
         false => StatusCode::OK,
@@ -56,7 +52,7 @@ pub(super) async fn enter(State(site): State<Arc<Site>>, Form(entry): Form<Entry
     };
     let Some(session) = site.guard.admit(caller) else {
         let detail = "this machine has no random numbers to offer; use a token with the API";
-        return super::problem(&Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail));
+        return problem(&Problem::new(StatusCode::INTERNAL_SERVER_ERROR, detail));
     };
     let cookie = format!(
         "{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}",

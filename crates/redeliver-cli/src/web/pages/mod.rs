@@ -1,72 +1,74 @@
 //! The dashboard: pages made here, and pieces of them that a browser asks for again while somebody looks.
 
+mod acting;
+mod address;
+mod audit;
+mod charts;
+mod destination;
+mod destinations;
+mod difference;
+mod done;
+mod fields;
+mod frame;
+mod issue;
+mod issues;
+mod letter;
+mod letters;
 mod login;
+mod message;
+mod messages;
+mod narrowing;
 mod overview;
+mod patch;
+mod patching;
+mod payload;
+mod picture;
+mod preferences;
+mod timeline;
+mod words;
+mod workers;
 
 use std::sync::Arc;
 
-use askama::Template;
 use axum::{
     Router,
-    http::StatusCode,
-    response::{Html, IntoResponse as _, Response},
-    routing::get,
+    routing::{get, post},
 };
 
-use super::{assets, guard::Caller, problem::Problem, site::Site};
+pub(super) use self::frame::problem;
+use super::site::Site;
 
 pub(super) fn router() -> Router<Arc<Site>> {
     Router::new()
         .route("/", get(overview::page))
+        .route("/destinations", get(destinations::page))
+        .route("/destinations/{name}", get(destination::page))
+        .route("/destinations/{name}/pause", post(destination::pause))
+        .route("/destinations/{name}/resume", post(destination::resume))
+        .route("/messages", get(messages::page))
+        .route("/messages/{id}", get(message::page))
+        .route("/messages/{id}/payload", get(message::payload))
+        .route("/messages/{id}/redrive", post(letter::redrive))
+        .route("/messages/{id}/discard", post(letter::discard))
+        .route("/messages/{id}/edit", get(letter::edit).post(letter::save))
+        .route(
+            "/letters/redrive",
+            get(letters::ask_redrive).post(letters::redrive),
+        )
+        .route(
+            "/letters/discard",
+            get(letters::ask_discard).post(letters::discard),
+        )
+        .route("/issues", get(issues::page))
+        .route("/issues/{fingerprint}", get(issue::page))
+        .route("/letters/patch", get(patching::ask).post(patching::save))
+        .route("/workers", get(workers::page))
+        .route("/audit", get(audit::page))
+        .route("/audit/verify", get(audit::verify))
+        .route("/charts/flow", get(charts::flow))
+        .route("/charts/destinations/{name}", get(charts::destination))
+        .route("/charts/destinations/{name}/latency", get(charts::latency))
+        .route("/preferences", post(preferences::keep))
         .route("/login", get(login::page).post(login::enter))
-        .route("/logout", axum::routing::post(login::leave))
-}
-
-/// What is around every page.
-#[derive(Clone, Debug)]
-struct Frame {
-    /// The name of the page, and of its entry in the navigation.
-    title: &'static str,
-    database: String,
-    caller: Option<Caller>,
-}
-
-impl Frame {
-    fn new(title: &'static str, site: &Site, caller: Caller) -> Self {
-        Self {
-            title,
-            database: site.about.database.clone(),
-            caller: Some(caller),
-        }
-    }
-
-    /// Where an asset is.
-    fn asset(&self, name: &str) -> String {
-        assets::address(name)
-    }
-}
-
-/// A page as it is sent. A template that fails says so, and nothing of it is shown.
-fn shown(status: StatusCode, template: &impl Template) -> Response {
-    match template.render() {
-        Ok(page) => (status, Html(page)).into_response(),
-        Err(error) => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
-    }
-}
-
-#[derive(Template)]
-#[template(path = "problem.html")]
-struct ProblemPage<'a> {
-    frame: Frame,
-    problem: &'a Problem,
-}
-
-/// A page that says what went wrong.
-pub(super) fn problem(problem: &Problem) -> Response {
-    let frame = Frame {
-        title: problem.title(),
-        database: String::new(),
-        caller: None,
-    };
-    shown(problem.status(), &ProblemPage { frame, problem })
+        .route("/logout", post(login::leave))
 }

@@ -1,29 +1,203 @@
 //! The first page: how it goes.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use askama::Template;
-use axum::{extract::State, http::StatusCode, response::Response};
-use redeliver_outbox::desk::Figures;
+use axum::extract::State;
+use redeliver_outbox::desk::StatusReport;
 
-use super::{Frame, shown};
-use crate::web::{guard::Caller, site::Site};
+use super::{
+    address, charts,
+    destinations::{self, Row},
+    frame::{Answered, Frame, OVERVIEW, Visitor, page as answer},
+    picture::{Lines, Share},
+    words::{Prose, about, freshness, grouped},
+};
+use crate::{commands::outbox::destination::overview, readable, web::site::Site};
 
-#[derive(Template)]
-#[template(path = "overview.html")]
-struct Overview {
-    frame: Frame,
-    total: Option<Figures>,
+/// One figure, large.
+#[derive(Debug)]
+struct Tile {
+    name: &'static str,
+    value: String,
+    unit: &'static str,
+    /// What the figure means, in small.
+    note: &'static str,
+    href: String,
+    tone: &'static str,
 }
 
-pub(super) async fn page(State(site): State<Arc<Site>>, caller: Caller) -> Response {
-    let status = match site.status().await {
-        Ok(status) => status,
-        Err(error) => return super::problem(&error),
+/// Something that somebody should look at.
+#[derive(Debug)]
+struct Trouble {
+    words: Prose,
+    href: String,
+}
+
+/// How many live messages were attempted so often.
+#[derive(Debug)]
+struct Attempts {
+    label: String,
+    count: String,
+    share: Share,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "overview.html", blocks = ["live"])]
+struct Overview {
+    frame: Frame,
+    counting: bool,
+    freshness: String,
+    tiles: Vec<Tile>,
+    troubles: Vec<Trouble>,
+    attempts: Vec<Attempts>,
+    rows: Vec<Row>,
+    flow: Lines,
+}
+
+/// The most rows of the distribution of attempts; what is above is one row.
+const ATTEMPT_ROWS: usize = 8;
+
+pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
+    let status = site.status().await?;
+    let report = status.as_ref().map(|status| &*status.value);
+    let overview = Overview {
+        counting: report.is_none(),
+        freshness: status.as_ref().map_or(String::new(), freshness),
+        tiles: report.map_or_else(Vec::new, |report| tiles(report, &site)),
+        troubles: report.map_or_else(Vec::new, |report| troubles(report, &site)),
+        attempts: report.map_or_else(Vec::new, |report| attempts(&report.attempts)),
+        rows: report.map_or_else(Vec::new, |report| destinations::rows(report, &site)),
+        flow: charts::flow_picture(&site),
+        frame: Frame::new("Overview", OVERVIEW, &site, &visitor),
     };
-    let page = Overview {
-        frame: Frame::new("Overview", &site, caller),
-        total: status.map(|status| status.value.total),
+    Ok(answer(&visitor, &overview, &overview.as_live()))
+}
+
+fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
+    let flow = site.pulse.last().and_then(|point| point.flow).unwrap_or_default();
+    let total = &report.total;
+    let tile = |name, value: String, note, pairs: &[(&str, &str)]| Tile {
+        name,
+        value,
+        unit: "",
+        note,
+        href: if pairs.is_empty() {
+            String::new()
+        } else {
+            address::messages(pairs)
+        },
+        tone: "",
     };
-    shown(StatusCode::OK, &page)
+    let late = total.oldest_lag.filter(|lag| lag.as_secs() >= 60);
+    vec![
+        Tile {
+            unit: "/s",
+            ..tile(
+                "Out",
+                readable::number(flow.delivered),
+                "arrived, over the last minute",
+                &[("status", "sent")],
+            )
+        },
+        Tile {
+            unit: "/s",
+            tone: if flow.failed > 0.0 { "warn" } else { "" },
+            ..tile(
+                "Failed",
+                readable::number(flow.failed),
+                "attempts, over the last minute",
+                &[("status", "failed")],
+            )
+        },
+        tile(
+            "Due now",
+            grouped(total.due_now),
+            "held back by nothing but pace",
+            &[("status", "processing"), ("status", "pending")],
+        ),
+        Tile {
+            tone: if late.is_some() { "warn" } else { "" },
+            ..tile(
+                "Oldest lag",
+                total.oldest_lag.map_or("–".to_owned(), about),
+                "how late the oldest due one is",
+                &[],
+            )
+        },
+        tile(
+            "Waiting",
+            grouped(total.waiting),
+            "for their time, or a retry",
+            &[("status", "failed"), ("status", "pending")],
+        ),
+        tile("In flight", grouped(report.in_flight), "being sent", &[]),
+        Tile {
+            tone: if total.parked + total.put_away > 0 {
+                "held"
+            } else {
+                ""
+            },
+            ..tile(
+                "Standing",
+                grouped(total.parked + total.put_away),
+                "parked, or put away",
+                &[("status", "parked")],
+            )
+        },
+        Tile {
+            tone: if total.dead > 0 { "bad" } else { "" },
+            href: "/issues".to_owned(),
+            ..tile("Dead letters", grouped(total.dead), "wait for somebody", &[])
+        },
+    ]
+}
+
+fn troubles(report: &StatusReport, site: &Site) -> Vec<Trouble> {
+    let mut troubles = Vec::new();
+    if !report.workers.iter().any(|worker| worker.alive) {
+        troubles.push(Trouble {
+            words: Prose::of("No relay is alive: nothing is delivered until `redeliver serve` runs."),
+            href: "/workers".to_owned(),
+        });
+    } else if report.shards_without_owner > 0 {
+        troubles.push(Trouble {
+            words: Prose::of(&format!(
+                "{} of {} shards have no owner: what is in them waits until a relay takes them.",
+                report.shards_without_owner, report.shards
+            )),
+            href: "/workers".to_owned(),
+        });
+    }
+    for destination in overview::all(&site.about.routes, report) {
+        if let Some(trouble) = destination.trouble(report.now) {
+            troubles.push(Trouble {
+                words: Prose::of(&format!(
+                    "{} is {trouble}.",
+                    readable::line(&destination.name, 80)
+                )),
+                href: destinations::address(&destination.name),
+            });
+        }
+    }
+    troubles
+}
+
+fn attempts(distribution: &BTreeMap<u32, u64>) -> Vec<Attempts> {
+    let total: u64 = distribution.values().sum();
+    let row = |label: String, count: u64| Attempts {
+        label,
+        count: grouped(count),
+        share: Share::of(count, total),
+    };
+    let mut rows: Vec<Attempts> = distribution
+        .iter()
+        .take(ATTEMPT_ROWS)
+        .map(|(attempts, count)| row(attempts.to_string(), *count))
+        .collect();
+    if let Some((first, _)) = distribution.iter().nth(ATTEMPT_ROWS) {
+        let rest = distribution.values().skip(ATTEMPT_ROWS).sum();
+        rows.push(row(format!("{first} and more"), rest));
+    }
+    rows
 }

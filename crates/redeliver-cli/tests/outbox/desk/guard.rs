@@ -27,7 +27,8 @@ fn routes(desk: &Desk) -> Vec<(String, String)> {
         let address = path
             .replace("{id}", "1")
             .replace("{name}", "log")
-            .replace("{fingerprint}", "0123456789abcdef");
+            .replace("{fingerprint}", "0123456789abcdef")
+            .replace("{job}", "1");
         assert!(
             !address.contains('{'),
             "{path} has a parameter that is not known here"
@@ -36,7 +37,7 @@ fn routes(desk: &Desk) -> Vec<(String, String)> {
             routes.push((method.to_uppercase(), address.clone()));
         }
     }
-    assert!(routes.len() >= 16, "{routes:?}");
+    assert!(routes.len() >= 27, "{routes:?}");
     routes
 }
 

@@ -4,5 +4,6 @@ mod api;
 mod door;
 mod guard;
 mod open;
+mod reload;
 
-pub(crate) use open::{Answer, Desk};
+pub(crate) use open::Desk;

@@ -1,7 +1,7 @@
 use std::{
     io::{BufRead as _, BufReader},
     process::{Child, Command, Stdio},
-    sync::LazyLock,
+    sync::{Arc, LazyLock, Mutex},
 };
 
 use reqwest::{Client, Method, redirect};
@@ -22,6 +22,7 @@ static CLIENT: LazyLock<Client> = LazyLock::new(|| {
 pub(crate) struct Desk {
     child: Child,
     pub(crate) url: String,
+    said: Arc<Mutex<Vec<Value>>>,
 }
 
 /// An answer.
@@ -55,16 +56,31 @@ impl Desk {
         let mut desk = Self {
             child,
             url: String::new(),
+            said: Arc::default(),
         };
-        let mut lines = BufReader::new(desk.child.stdout.take().unwrap()).lines();
-        let url = lines.find_map(|line| {
-            let told: Value = serde_json::from_str(&line.unwrap()).unwrap();
-            (told["event"] == "listening").then(|| told["url"].as_str().unwrap().to_owned())
-        });
+        let (said, out) = (Arc::clone(&desk.said), desk.child.stdout.take().unwrap());
         // What nobody reads would stop the relay once the pipe is full.
-        std::thread::spawn(move || lines.for_each(drop));
-        desk.url = url.expect("a desk that listens");
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                said.lock().unwrap().push(serde_json::from_str(&line).unwrap());
+            }
+        });
+        desk.url = desk.until_said("listening")["url"].as_str().unwrap().to_owned();
         desk
+    }
+
+    /// Waits until it has told of such an event, and takes it.
+    #[track_caller]
+    pub(crate) fn until_said(&self, event: &str) -> Value {
+        for _ in 0..6_000 {
+            let mut said = self.said.lock().unwrap();
+            if let Some(at) = said.iter().position(|told| told["event"] == event) {
+                return said.remove(at);
+            }
+            drop(said);
+            RUNTIME.block_on(redeliver::clock::sleep(std::time::Duration::from_millis(10)));
+        }
+        panic!("it never told of {event}: {:?}", self.said.lock().unwrap());
     }
 
     pub(crate) fn send(

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::records::Kept;
 use crate::{
-    NewMessage, Payload,
+    Fingerprint, NewMessage, Payload,
     desk::{AuditRecord, Edit, Record},
     state::Status,
     store::{Result, StoreError, StoreErrorKind},
@@ -67,6 +67,8 @@ pub(in crate::store) struct Mended {
     pub(in crate::store) payload: Payload,
     /// Whether it leaves its lane, which has nothing to wait for then.
     pub(in crate::store) moves: bool,
+    /// The issue that it is of then, in the table's words, if it moves.
+    pub(in crate::store) fingerprint: Option<String>,
     /// For the audit.
     pub(in crate::store) detail: String,
 }
@@ -78,12 +80,13 @@ pub(in crate::store) fn mend(edit: &Edit, letter: Kept) -> Mended {
     } else {
         letter.original
     };
-    let moved_to = edit.destination.as_ref();
+    let moved_to = edit.destination.as_ref().filter(|to| **to != letter.destination);
     Mended {
+        moves: moved_to.is_some(),
+        fingerprint: moved_to.map(|to| Fingerprint::of(to, &letter.reason, &letter.error).column()),
         detail: detail(edit, original.as_ref().filter(|_| first)),
         original,
         payload: (edit.payload.clone().or(letter.payload)).unwrap_or_else(|| Payload::from("")),
-        moves: moved_to.is_some_and(|to| *to != letter.destination),
     }
 }
 
@@ -144,6 +147,8 @@ mod tests {
             original,
             payload: Some(payload),
             destination: "billing".to_owned(),
+            reason: "permanent".to_owned(),
+            error: "422".to_owned(),
         }
     }
 
@@ -157,13 +162,17 @@ mod tests {
         };
         let mended = mend(&edit, letter(first.clone(), None));
         assert_eq!((mended.original.as_ref(), mended.moves), (Some(&first), true));
+        let there = Fingerprint::of("archive", "permanent", "422");
+        assert_eq!(mended.fingerprint, Some(there.column()));
         let record = AuditRecord {
+            number: 1,
             at: Timestamp::default(),
             who: "x".to_owned(),
             action: "edit".to_owned(),
             message: Some(MessageId::new(1, 1)),
             why: "y".to_owned(),
             detail: mended.detail,
+            hash: None,
         };
         assert_eq!(original(std::slice::from_ref(&record)), Some(first.clone()));
         let again = mend(&edit, letter("two".into(), Some(first.clone())));

@@ -9,12 +9,17 @@ use crate::{
     state::Status,
 };
 
+pub(super) mod chain;
 pub(super) mod edit;
 pub(super) mod examine;
 pub(super) mod hold;
+pub(super) mod issues;
+pub(super) mod job;
+pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;
+pub(super) mod storage;
 
 /// The filter and the page that find one message.
 pub(super) fn only(message: MessageRef) -> (Filter, Page) {
@@ -50,6 +55,7 @@ pub(super) fn branches(fan_out: &[Branch]) -> (Filter, Page) {
 
 const fn first(limit: usize) -> Page {
     Page {
+        until: None,
         after: None,
         limit,
         newest_first: false,

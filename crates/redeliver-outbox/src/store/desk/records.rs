@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::edit;
 use crate::{
-    Hold, MessageId, NoHold, Payload, Timestamp,
+    Fingerprint, Hold, MessageId, NoHold, Payload, Timestamp,
     desk::{AttemptRecord, AuditRecord, Branch, Detail, Record, WorkerRecord},
     live,
     store::{
@@ -16,7 +16,8 @@ use crate::{
 /// The columns of the view `redeliver_messages` that make a [`Record`], but for the payload.
 pub(in crate::store) const RECORD: &str = "number, salt, status, shard, destination, topic, lane, attempts, redrives, created_at, \
      next_attempt_at, last_attempt_at, last_error, locked_by, locked_at, dead_letter_reason, dead_lettered_at, sent_at, \
-     fanned_out_at, expires_at, content_type, headers, traceparent, put_away";
+     fanned_out_at, expires_at, content_type, headers, traceparent, put_away, \
+     CASE WHEN place = 'dead' THEN fingerprint END";
 
 pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
     Ok(Record {
@@ -46,6 +47,7 @@ pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
         headers: row.text()?,
         traceparent: row.text()?,
         put_away: row.flag()?,
+        issue: row.text()?.map(|issue| Fingerprint::from_column(&issue)),
         payload: row.payload()?,
     })
 }
@@ -57,6 +59,8 @@ pub(in crate::store) struct Kept {
     pub(super) original: Option<Payload>,
     pub(super) payload: Option<Payload>,
     pub(super) destination: String,
+    pub(super) reason: String,
+    pub(super) error: String,
 }
 
 pub(in crate::store) fn kept(row: &mut dyn Columns) -> Result<Kept> {
@@ -65,6 +69,8 @@ pub(in crate::store) fn kept(row: &mut dyn Columns) -> Result<Kept> {
         original: row.payload()?,
         payload: row.payload()?,
         destination: row.known_text()?,
+        reason: row.known_text()?,
+        error: row.known_text()?,
     })
 }
 
@@ -134,6 +140,7 @@ pub(in crate::store) fn attempt(row: &mut dyn Columns) -> Result<AttemptRecord> 
 
 pub(in crate::store) fn audit(row: &mut dyn Columns) -> Result<AuditRecord> {
     Ok(AuditRecord {
+        number: row.number()?,
         at: row.known_time()?,
         who: row.known_text()?,
         action: row.known_text()?,
@@ -143,6 +150,7 @@ pub(in crate::store) fn audit(row: &mut dyn Columns) -> Result<AuditRecord> {
         },
         why: row.known_text()?,
         detail: row.known_text()?,
+        hash: row.text()?,
     })
 }
 

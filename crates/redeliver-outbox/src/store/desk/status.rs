@@ -1,6 +1,6 @@
 //! The figures, from the rows that tell them.
 
-use super::examine::Shards;
+use super::{examine::Shards, overview::in_flight};
 use crate::{
     Hold,
     desk::{Figures, StatusReport, WorkerRecord},
@@ -61,8 +61,7 @@ pub(in crate::store) fn finish(
     workers: Vec<WorkerRecord>,
     holds: Vec<Hold>,
 ) -> StatusReport {
-    let alive = workers.iter().filter(|worker| worker.alive);
-    report.in_flight = alive.map(|worker| u64::from(worker.in_flight)).sum();
+    report.in_flight = in_flight(&workers);
     // An event that became messages is counted as those.
     let events = Figures {
         sent: 0,

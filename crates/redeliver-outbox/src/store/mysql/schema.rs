@@ -3,7 +3,7 @@
 use futures_core::future::BoxFuture;
 use mysql_async::{Conn, prelude::Queryable};
 
-use super::{MySqlStore, store_error};
+use super::{MySqlStore, desk::issues, store_error};
 use crate::{
     desk::{Layout, Migration, Schema},
     limits::{MOST_SHARDS, MYSQL_MIGRATION_WAIT, MYSQL_SHARDS},
@@ -13,11 +13,14 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 4] = steps![
+const STEPS: [Step; 7] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
     "topics": "0004_topics",
+    "audit_chain": "0005_audit_chain",
+    "issues": "0006_issues",
+    "jobs": "0007_jobs",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 
@@ -105,6 +108,10 @@ async fn migrate(store: &MySqlStore, layout: Layout, to: Option<u32>) -> Result<
         .await;
     let taken = taken?;
     released.map_err(store_error)?;
+    // What is in the tables from before there were issues.
+    if to == NEWEST && taken.contains(&NEWEST) {
+        while issues::group(store, &mut connection).await? {}
+    }
     Ok(taken)
 }
 

@@ -11,7 +11,7 @@ use super::{
     row::{self, table},
 };
 use crate::{
-    MessageId, Timestamp,
+    Fingerprint, MessageId, Timestamp,
     limits::error_text,
     state::{Event, Place, State, apply},
     store::{
@@ -160,6 +160,41 @@ const fn event(verdict: &Verdict) -> Event {
     }
 }
 
+/// A dead letter to be written.
+struct Dead {
+    number: i64,
+    attempt: Option<u32>,
+    reason: &'static str,
+    error: String,
+    gap: bool,
+}
+
+/// Dead letters as rows, each with the issue that it is of. Where it was to go is known to the database alone.
+async fn identified(work: &mut Work<'_>, dead: &[Dead]) -> Result<Vec<Json>> {
+    if dead.is_empty() {
+        return Ok(Vec::new());
+    }
+    let numbers: Vec<i64> = dead.iter().map(|letter| letter.number).collect();
+    let mut destinations = BTreeMap::new();
+    let statement = include_str!("sql/destinations_of.sql");
+    for mut row in work.rows(statement, (row::list(&numbers),)).await? {
+        destinations.insert(row.take::<i64>()?, row.take::<String>()?);
+    }
+    let row = |letter: &Dead| {
+        let destination = destinations.get(&letter.number).map_or("", String::as_str);
+        let fingerprint = Fingerprint::of(destination, letter.reason, &letter.error);
+        json!([
+            letter.number,
+            letter.attempt,
+            letter.reason,
+            letter.error,
+            u8::from(letter.gap),
+            fingerprint.column()
+        ])
+    };
+    Ok(dead.iter().map(row).collect())
+}
+
 /// Verdicts that fit, by what is written for them. Each list goes to the server as one JSON array, read there as a table: one statement
 /// for any number of messages.
 #[derive(Default)]
@@ -172,7 +207,7 @@ struct Batch {
     heard_of: Vec<Json>,
     resumed: Vec<i64>,
     retried: Vec<Json>,
-    dead: Vec<Json>,
+    dead: Vec<Dead>,
     parked: Vec<i64>,
     postponed: Vec<Json>,
     counted: Vec<Json>,
@@ -217,13 +252,13 @@ impl Batch {
             } => {
                 let attempt = attempted.as_ref().map(|attempted| attempted.attempt);
                 let gap = *lane == AfterDeath::Gap;
-                self.dead.push(json!([
+                self.dead.push(Dead {
                     number,
                     attempt,
-                    reason.as_str(),
-                    error_text(error),
-                    u8::from(gap)
-                ]));
+                    reason: reason.as_str(),
+                    error: error_text(error),
+                    gap,
+                });
                 self.moved.push(number);
                 if let Some(attempted) = attempted {
                     self.log(number, redrives, attempted);
@@ -284,11 +319,12 @@ impl Batch {
             work.run(sql, (payloads, payloads, table(self.delivered.iter().cloned())))
                 .await?;
         }
+        let dead = identified(work, &self.dead).await?;
         for (sql, rows) in [
             (include_str!("sql/settle_counted.sql"), &self.counted),
             (include_str!("sql/settle_postponed.sql"), &self.postponed),
             (include_str!("sql/settle_retry.sql"), &self.retried),
-            (include_str!("sql/settle_dead.sql"), &self.dead),
+            (include_str!("sql/settle_dead.sql"), &dead),
             (include_str!("sql/forget_interrupted.sql"), &self.heard_of),
         ] {
             if !rows.is_empty() {

@@ -4,7 +4,8 @@ use futures_core::future::BoxFuture;
 use tokio_postgres::types::Type;
 
 use super::{
-    Inner, PostgresStore, Result, Session, StoreError, StoreErrorKind, row::get, session::Parameter,
+    Inner, PostgresStore, Result, Session, StoreError, StoreErrorKind, desk::issues, row::get,
+    session::Parameter,
 };
 use crate::{
     desk::{Layout, Migration, Schema},
@@ -12,11 +13,14 @@ use crate::{
     store::schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
 };
 
-const STEPS: [Step; 4] = steps![
+const STEPS: [Step; 7] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
     "topics": "0004_topics",
+    "audit_chain": "0005_audit_chain",
+    "issues": "0006_issues",
+    "jobs": "0007_jobs",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 const OLDEST_SERVER: i32 = 130_000;
@@ -50,7 +54,14 @@ impl Schema for PostgresStore {
     }
 
     fn migrate(&self, layout: Layout, to: Option<u32>) -> BoxFuture<'_, Result<Vec<u32>>> {
-        Box::pin(self.0.limited(migrate(&self.0, layout, to)))
+        Box::pin(async move {
+            let taken = self.0.limited(migrate(&self.0, layout, to)).await?;
+            // What is in the tables from before there were issues, once they can be used again.
+            if taken.contains(&NEWEST) && to.is_none_or(|to| to == NEWEST) {
+                while self.0.limited(group(&self.0)).await? {}
+            }
+            Ok(taken)
+        })
     }
 
     fn usual_layout(&self) -> Layout {
@@ -114,6 +125,11 @@ async fn migrate(inner: &Inner, layout: Layout, to: Option<u32>) -> Result<Vec<u
     session.commit().await?;
     session.closed();
     Ok(taken)
+}
+
+async fn group(inner: &Inner) -> Result<bool> {
+    let session = inner.connect().await?;
+    issues::group(&session).await
 }
 
 /// One process at a time, until its transaction ends.

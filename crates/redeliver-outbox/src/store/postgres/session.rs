@@ -17,6 +17,10 @@ pub(super) type Parameter<'a> = (&'a (dyn ToSql + Sync), Type);
 const PLANNER: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; \
     SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; \
     SET LOCAL max_parallel_workers_per_gather = 0;";
+/// What is looked at through an index is planned so: the planner expects little of indexes on tables that are in use, and would rather read
+/// all of a table, with all of the machine's cores.
+const GLANCE: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; \
+    SET LOCAL max_parallel_workers_per_gather = 0";
 /// A relay that stops in the middle of a transaction must not keep its shards locked.
 const WRITER: &str = "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '10s';";
 
@@ -29,8 +33,10 @@ pub(super) enum Begin {
     Read,
     /// An operator acts; planned as usual.
     Desk,
-    /// An operator looks: all statements see the same.
+    /// An operator looks at everything: all statements see the same.
     Look,
+    /// An operator looks at what an index finds, however much there is besides: all statements see the same.
+    Glance,
 }
 
 /// A connection. If a transaction is left open, by an error or because its future was dropped, the connection is closed and not
@@ -77,7 +83,8 @@ impl<'a> Session<'a> {
             Begin::Write => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {PLANNER} {WRITER}"),
             Begin::Read => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {PLANNER}"),
             Begin::Desk => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {WRITER}"),
-            Begin::Look => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY".to_owned(),
+            Begin::Look => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off".to_owned(),
+            Begin::Glance => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE}"),
         };
         self.batch(&statement).await
     }

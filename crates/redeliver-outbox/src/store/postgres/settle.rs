@@ -16,6 +16,7 @@ use super::{
     value::{self, Time, wait_millis},
 };
 use crate::{
+    Fingerprint,
     limits::error_text,
     store::{AfterDeath, History, INTERRUPTED, Settled, Settlement, Until, Verdict, WorkerId},
 };
@@ -45,11 +46,12 @@ pub(super) async fn settle(inner: &Inner, worker: &WorkerId, settlements: &[Sett
         .collect();
     stale.sort_unstable();
     stale.dedup();
-    let batch = Batch::of(
+    let mut batch = Batch::of(
         settlements
             .iter()
             .filter(|settlement| holds(settlement) && settlement.verdict.can_be()),
     );
+    batch.dead.identify(&session).await?;
     batch.write(&session, worker, inner.history).await?;
     session.closed();
     Ok(Settled { stale })
@@ -112,6 +114,7 @@ struct Dead {
     errors: Vec<String>,
     gaps: Vec<bool>,
     parks: Vec<bool>,
+    fingerprints: Vec<String>,
 }
 
 #[derive(Default)]
@@ -276,11 +279,37 @@ impl Retry {
 }
 
 impl Dead {
+    /// Says which issue each is of. Where it was to go is known to the database alone.
+    async fn identify(&mut self, session: &Session<'_>) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let named: [Parameter<'_>; 2] = [
+            (&self.keys.shards, Type::INT2_ARRAY),
+            (&self.keys.numbers, Type::INT8_ARRAY),
+        ];
+        let rows = session
+            .query(include_str!("sql/destinations_of.sql"), &named)
+            .await?;
+        let destinations = rows
+            .iter()
+            .map(|row| Ok((get(row, 0)?, get(row, 1)?)))
+            .collect::<Result<BTreeMap<i64, &str>>>()?;
+        let letters = self.keys.numbers.iter().zip(&self.reasons).zip(&self.errors);
+        self.fingerprints = letters
+            .map(|((number, reason), error)| {
+                let destination = destinations.get(number).copied().unwrap_or_default();
+                Fingerprint::of(destination, reason, error).column()
+            })
+            .collect();
+        Ok(())
+    }
+
     async fn write(&self, session: &Session<'_>, worker: &WorkerId) -> Result<()> {
         if self.keys.is_empty() {
             return Ok(());
         }
-        let parameters: [Parameter<'_>; 13] = [
+        let parameters: [Parameter<'_>; 14] = [
             (&self.keys.shards, Type::INT2_ARRAY),
             (&self.keys.numbers, Type::INT8_ARRAY),
             (&self.attempts, Type::INT4_ARRAY),
@@ -294,6 +323,7 @@ impl Dead {
             (&worker.0, Type::TEXT),
             (&self.keys.redrives, Type::INT4_ARRAY),
             (&self.keys.salts, Type::INT8_ARRAY),
+            (&self.fingerprints, Type::TEXT_ARRAY),
         ];
         session
             .execute(include_str!("sql/settle_dead.sql"), &parameters)

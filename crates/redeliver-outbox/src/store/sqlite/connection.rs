@@ -18,8 +18,12 @@ use crate::{
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Looking only: one snapshot, beside any writer.
+    /// The relay looks: one snapshot, beside any writer.
     Read,
+    /// An operator looks: the relay does not wait for it.
+    Look,
+    /// Everything is counted, for however long it takes: nobody else who looks waits for it.
+    Count,
     /// Writing: the lock is taken at the beginning, because a snapshot that began as a reader's cannot always become a writer's.
     Write,
     /// Making or changing the tables, whatever version they have.
@@ -33,7 +37,15 @@ pub(super) enum Purpose {
 pub(super) struct Database {
     write: Mutex<Connection>,
     /// None in memory, where a second connection would be another database.
-    read: Option<Mutex<Connection>>,
+    read: Option<Readers>,
+}
+
+/// Connections that only look.
+#[derive(Debug)]
+struct Readers {
+    relay: Mutex<Connection>,
+    operator: Mutex<Connection>,
+    counter: Mutex<Connection>,
 }
 
 impl Database {
@@ -54,11 +66,18 @@ impl Database {
             return Err(StoreError::new(StoreErrorKind::ReadOnly, what)
                 .next("let this user write to it and to its folder"));
         }
-        let read = connect(path)?;
-        read.pragma_update(None, "query_only", true).map_err(interpret)?;
+        let read = || -> Result<Mutex<Connection>> {
+            let read = connect(path)?;
+            read.pragma_update(None, "query_only", true).map_err(interpret)?;
+            Ok(Mutex::new(read))
+        };
         Ok(Self {
             write: Mutex::new(write),
-            read: Some(Mutex::new(read)),
+            read: Some(Readers {
+                relay: read()?,
+                operator: read()?,
+                counter: read()?,
+            }),
         })
     }
 
@@ -69,8 +88,10 @@ impl Database {
 
     /// A panic in the middle of a transaction has rolled it back: the connection is as good as before.
     pub(super) fn connection(&self, purpose: Purpose) -> MutexGuard<'_, Connection> {
-        let connection = match &self.read {
-            Some(read) if matches!(purpose, Purpose::Read | Purpose::Version) => read,
+        let connection = match (&self.read, purpose) {
+            (Some(read), Purpose::Read) => &read.relay,
+            (Some(read), Purpose::Look | Purpose::Version) => &read.operator,
+            (Some(read), Purpose::Count) => &read.counter,
             _ => &self.write,
         };
         connection.lock().unwrap_or_else(PoisonError::into_inner)

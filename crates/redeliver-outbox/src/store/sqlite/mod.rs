@@ -140,7 +140,9 @@ impl SqliteStore {
 
     fn transact<T>(&self, purpose: Purpose, work: impl FnOnce(&Session<'_>) -> Done<T>) -> Done<T> {
         let behavior = match purpose {
-            Purpose::Read | Purpose::Version => TransactionBehavior::Deferred,
+            Purpose::Read | Purpose::Look | Purpose::Count | Purpose::Version => {
+                TransactionBehavior::Deferred
+            }
             Purpose::Write | Purpose::Schema => TransactionBehavior::Immediate,
         };
         let connection = self.database.connection(purpose);

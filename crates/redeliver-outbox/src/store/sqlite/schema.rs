@@ -7,6 +7,7 @@ use futures_core::future::BoxFuture;
 use super::{
     SqliteStore,
     connection::{Done, Purpose, Session},
+    desk::issues,
 };
 use crate::{
     desk::{Layout, Migration, Schema},
@@ -17,15 +18,18 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 4] = steps![
+const STEPS: [Step; 7] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
     "topics": "0004_topics",
+    "audit_chain": "0005_audit_chain",
+    "issues": "0006_issues",
+    "jobs": "0007_jobs",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 /// The step that made the view what it is, with the view at its end.
-const MESSAGES_VIEW: &str = include_str!("migrations/0004_topics.up.sql");
+const MESSAGES_VIEW: &str = include_str!("migrations/0006_issues.up.sql");
 
 /// How SQL asks for the time where nobody says it: understood by a SQLite older than 3.42 as well.
 const VIEW_CLOCK: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
@@ -111,6 +115,8 @@ fn migrate(session: &Session<'_>, layout: Layout, to: u32) -> Done<Vec<u32>> {
             )?;
             taken.push(step.version);
         }
+        // What is in the tables from before there were issues.
+        while to == NEWEST && issues::group(session)? {}
     } else {
         for step in steps
             .iter()

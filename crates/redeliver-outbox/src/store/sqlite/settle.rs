@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use rusqlite::OptionalExtension as _;
+
 use super::{
     connection::{Done, Session},
     fan_out::fan_out,
 };
 use crate::{
+    Fingerprint,
     limits::error_text,
     millis_up,
     plants::{Plant, planted},
@@ -183,16 +186,24 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
     };
     let (number, shard) = (settlement.number(), settlement.lease.shard);
     let now = session.now.as_millis();
+    let error = error_text(error);
+    let destination: Option<String> = session
+        .row(include_str!("sql/destinations_of.sql"), [number], |row| {
+            row.get(0)
+        })
+        .optional()?;
+    let fingerprint = Fingerprint::of(&destination.unwrap_or_default(), reason.as_str(), &error);
     let values = (
         number,
         shard,
         attempted.as_ref().map(|attempted| attempted.attempt),
         now,
-        error_text(error),
+        error,
         reason.as_str(),
         *lane == AfterDeath::Gap,
         settlement.redrives,
         settlement.id.salt(),
+        fingerprint.column(),
     );
     let deleted = planted(Plant::DeadLetterDeleted);
     if !deleted && session.execute(include_str!("sql/settle_dead.sql"), values)? == 0 {

@@ -14,7 +14,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use redeliver_lab::faulty::{Faulty, FaultyConfig};
-use redeliver_outbox::{Timestamp, relay::Witness};
+use redeliver_outbox::Timestamp;
 use serde_json::json;
 
 use self::{
@@ -47,7 +47,7 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
     let config = setting::write(&folder.path, &api, &database, fail_rate)
         .context("cannot write the configuration into a temporary folder")?;
     let (watcher, sightings) = Watcher::new();
-    let hosted = Hosted::start(&config, args.listen, &(Arc::new(watcher) as Arc<dyn Witness>)).await?;
+    let hosted = Hosted::start(&config, args.listen, Arc::new(watcher)).await?;
     let producer = Producer::open(&folder.file(), args.seed)?;
 
     let narrator = Narrator::new(args.json);
@@ -76,9 +76,13 @@ pub(super) async fn run(args: &DemoArgs) -> anyhow::Result<Exit> {
             _ = signals.next() => {}
         }
     };
-    stand.watch(ended).await?;
+    tokio::select! {
+        watched = stand.watch(ended) => watched?,
+        never = hosted.keep() => match never {},
+    }
     tokio::select! {
         drained = stand.drain(DRAIN) => drained?,
+        never = hosted.keep() => match never {},
         signal = signals.next() => return Ok(Exit::Signalled(signal)),
     }
     let (notes, elapsed) = (stand.leave(), narrator.elapsed());

@@ -60,6 +60,7 @@ pub(super) async fn run(args: &ExportArgs, outbox: &Outbox) -> anyhow::Result<Ex
         .map(|path| create(path, args.force))
         .transpose()?;
     let mut page = Page {
+        until: None,
         after: None,
         limit: PAGE,
         newest_first: false,

@@ -4,6 +4,7 @@ mod discard;
 mod edit;
 mod export;
 mod import;
+pub(crate) mod issues;
 mod list;
 mod many;
 mod redrive;
@@ -18,7 +19,7 @@ use crate::exit::Exit;
 /// Dead letters: look, mend, put back, give up, take elsewhere
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  redeliver dead list --to billing\n  redeliver dead show 42\n  \
+    after_help = "Examples:\n  redeliver dead issues\n  redeliver dead list --to billing\n  redeliver dead show 42\n  \
     redeliver dead edit 42 --payload @mended.json --why 'the amount was missing'\n  redeliver dead redrive 42\n  \
     redeliver dead redrive --to billing --reason attempts_exhausted --yes\n  redeliver dead discard 42 --reason 'a test order'"
 )]
@@ -30,6 +31,7 @@ pub(crate) struct DeadArgs {
 #[derive(Debug, Subcommand)]
 enum DeadCommand {
     List(Box<list::ListArgs>),
+    Issues(issues::IssuesArgs),
     Show(show::ShowArgs),
     Edit(Box<edit::EditArgs>),
     Redrive(Box<redrive::RedriveArgs>),
@@ -42,6 +44,7 @@ impl DeadCommand {
     const fn database(&self) -> &DatabaseFlags {
         match self {
             Self::List(args) => &args.database,
+            Self::Issues(args) => &args.database,
             Self::Show(args) => &args.database,
             Self::Edit(args) => &args.database,
             Self::Redrive(args) => &args.database,
@@ -64,6 +67,7 @@ pub(super) async fn run(args: DeadArgs) -> anyhow::Result<Exit> {
     };
     let done = match &args.command {
         DeadCommand::List(args) => list::run(args, &outbox).await,
+        DeadCommand::Issues(args) => issues::run(args, &outbox).await,
         DeadCommand::Show(args) => show::run(args, &outbox).await,
         DeadCommand::Edit(args) => edit::run(args, &outbox).await,
         DeadCommand::Redrive(args) => redrive::run(args, &outbox).await,

@@ -50,6 +50,8 @@ pub(crate) fn all(routes: &Routes, report: &StatusReport) -> Vec<Overview> {
         .chain(report.destinations.keys().cloned())
         .chain(report.holds.iter().map(|hold| hold.destination.clone()))
         .chain(live.keys().cloned())
+        // What fans events out has no name, and is no destination.
+        .filter(|name| !name.is_empty())
         .collect();
     names
         .into_iter()
@@ -79,7 +81,7 @@ pub(crate) async fn trouble(
 }
 
 /// The sentence that nobody has heard of such a destination.
-pub(super) fn unknown(outbox: &Outbox, name: &str, next: &str) -> anyhow::Error {
+pub(in crate::commands::outbox) fn unknown(outbox: &Outbox, name: &str, next: &str) -> anyhow::Error {
     let names: Vec<&str> = outbox.settings.routes.iter().map(|(name, _)| name).collect();
     NotFound(format!(
         "there is no destination {} in this configuration ({}), and no message for one; {next}",

@@ -4,7 +4,10 @@ use std::{io, net::SocketAddr, sync::Arc};
 
 use redeliver_outbox::config::{Listen, ServerSettings};
 use serde_json::json;
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::{
+    sync::{oneshot, watch},
+    task::JoinHandle,
+};
 
 use super::{super::database::Outbox, telling::Telling};
 use crate::{
@@ -25,7 +28,16 @@ pub(super) struct Door {
 
 /// A desk that is open, or none.
 #[derive(Debug)]
-pub(super) struct OpenDesk(Option<(oneshot::Sender<()>, JoinHandle<()>)>);
+pub(super) struct OpenDesk(Option<Open>);
+
+#[derive(Debug)]
+struct Open {
+    address: SocketAddr,
+    /// What answers; another one after the configuration was changed.
+    site: watch::Sender<Arc<Site>>,
+    end: oneshot::Sender<()>,
+    answering: JoinHandle<()>,
+}
 
 impl Door {
     /// The flag goes before the file. A relay that only empties the outbox is gone before anybody could look.
@@ -40,15 +52,8 @@ impl Door {
             Some(Listen::At(address)) => Some(address),
             None => (!passing).then(|| USUAL.into()),
         };
-        if let Some(address) = address
-            && !address.ip().is_loopback()
-            && server.tokens.is_empty()
-        {
-            return Err(BadInput(format!(
-                "listening at {address} lets other machines in, and nobody would be asked who they are: name at least one token under \
-                 [server.tokens] in the configuration, or listen at 127.0.0.1:{}",
-                address.port()
-            )));
+        if let Some(address) = address {
+            check(address, server)?;
         }
         Ok(Self {
             address,
@@ -96,6 +101,26 @@ fn not_had(address: SocketAddr, error: &io::Error) -> anyhow::Error {
     anyhow::anyhow!("{address} cannot be listened at: {error}; name another with --listen, or off")
 }
 
+fn site(outbox: &Outbox, guard: Guard) -> Site {
+    let about = About {
+        database: outbox.address(),
+        routes: outbox.settings.routes.clone(),
+    };
+    Site::new(Arc::clone(&outbox.opened.desk), guard, about)
+}
+
+/// Refuses to let other machines in without asking them who they are.
+fn check(address: SocketAddr, server: &ServerSettings) -> Result<(), BadInput> {
+    if address.ip().is_loopback() || !server.tokens.is_empty() {
+        return Ok(());
+    }
+    Err(BadInput(format!(
+        "listening at {address} lets other machines in, and nobody would be asked who they are: name at least one token under \
+         [server.tokens] in the configuration, or listen at 127.0.0.1:{}",
+        address.port()
+    )))
+}
+
 fn taken(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrInUse => "somebody else listens there".to_owned(),
@@ -105,25 +130,43 @@ fn taken(error: &io::Error) -> String {
 
 impl OpenDesk {
     fn at(listening: Listening, outbox: &Outbox) -> Self {
-        let about = About {
-            database: outbox.address(),
-            routes: outbox.settings.routes.clone(),
-        };
         let guard = Guard::new(&outbox.settings.server);
-        let site = Arc::new(Site::new(Arc::clone(&outbox.opened.desk), guard, about));
+        let site = watch::Sender::new(Arc::new(site(outbox, guard)));
         let (end, ended) = oneshot::channel();
-        let answering = tokio::spawn(listening.answer(web::router(site), async {
+        let address = listening.address();
+        let answering = tokio::spawn(listening.answer(web::service(site.subscribe()), async {
             // A sender that is gone says the same as one that says so.
             drop(ended.await);
         }));
-        Self(Some((end, answering)))
+        Self(Some(Open {
+            address,
+            site,
+            end,
+            answering,
+        }))
+    }
+
+    /// Whether these settings will do where it is open.
+    pub(super) fn check(&self, server: &ServerSettings) -> Result<(), BadInput> {
+        match &self.0 {
+            Some(open) => check(open.address, server),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on by other settings, from the next request on.
+    pub(super) fn follow(&self, outbox: &Outbox) {
+        if let Some(open) = &self.0 {
+            let guard = open.site.borrow().guard.renewed(&outbox.settings.server);
+            open.site.send_replace(Arc::new(site(outbox, guard)));
+        }
     }
 
     /// What is under way is finished first.
     pub(super) async fn close(self) {
-        if let Some((end, answering)) = self.0 {
-            let _heard = end.send(());
-            let _ended = answering.await;
+        if let Some(open) = self.0 {
+            let _heard = open.end.send(());
+            let _ended = open.answering.await;
         }
     }
 }

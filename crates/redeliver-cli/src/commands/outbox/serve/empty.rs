@@ -1,12 +1,14 @@
 use std::time::Duration;
 
 use redeliver::clock;
-use redeliver_outbox::{desk::Filter, state::Status, store::Result};
+use redeliver_outbox::{desk::Filter, job::JobState, state::Status, store::Result};
 
 use super::{super::database::Outbox, telling::Telling};
 
 /// How soon it is looked again at first. Each look waits ten times as long as the last one took, so that looking is never the load.
 const SOONEST: Duration = Duration::from_millis(50);
+/// How many of the newest jobs are looked at.
+const JOBS: usize = 100;
 
 /// Ready when nothing is due or waiting. What stands still for an operator does not count, and what waits for a held destination is told.
 pub(super) async fn empty(telling: Telling, outbox: &Outbox) {
@@ -15,6 +17,7 @@ pub(super) async fn empty(telling: Telling, outbox: &Outbox) {
         // A database in trouble is not empty; the relay tells of the trouble.
         if let Ok(left) = left(outbox).await
             && left.waiting <= left.held
+            && (left.held > 0 || !has_jobs(outbox).await)
         {
             if left.held > 0 {
                 telling.holds_back(left.held, &left.destinations);
@@ -24,6 +27,13 @@ pub(super) async fn empty(telling: Telling, outbox: &Outbox) {
         let took = clock::now().since(start);
         clock::sleep(SOONEST.max(took.saturating_mul(10))).await;
     }
+}
+
+/// Whether a job is about to put more into the outbox.
+async fn has_jobs(outbox: &Outbox) -> bool {
+    let jobs = outbox.desk().jobs(JOBS).await.unwrap_or_default();
+    let goes_on = |state| matches!(state, JobState::Canary | JobState::Ramping);
+    jobs.iter().any(|job| goes_on(job.state))
 }
 
 /// What is left to do.

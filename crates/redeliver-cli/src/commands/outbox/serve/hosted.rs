@@ -1,6 +1,6 @@
 //! The relay and the desk of a configuration, for another command that shows them at work.
 
-use std::{path::Path, sync::Arc};
+use std::{convert::Infallible, path::Path, sync::Arc};
 
 use redeliver_outbox::{
     config::Listen,
@@ -10,8 +10,9 @@ use redeliver_outbox::{
 
 use super::{
     super::{database::Outbox, settings::Settings},
-    Relays,
     door::{Door, OpenDesk},
+    jobs,
+    relays::Relays,
     shown::Reader,
 };
 
@@ -28,7 +29,7 @@ impl Hosted {
     pub(in crate::commands) async fn start(
         config: &Path,
         listen: Option<Listen>,
-        witness: &Arc<dyn Witness>,
+        witness: Arc<dyn Witness>,
     ) -> anyhow::Result<Self> {
         let settings = Settings::read(None, Some(config))?;
         let door = Door::choose(listen, false, &settings.server)?;
@@ -52,6 +53,11 @@ impl Hosted {
     /// Where the dashboard is, if it is anywhere.
     pub(in crate::commands) fn url(&self) -> Option<&str> {
         self.url.as_deref()
+    }
+
+    /// What goes on beside the relay, for as long as it runs: the steps of jobs that were begun at the desk.
+    pub(in crate::commands) async fn keep(&self) -> Infallible {
+        jobs::step(&self.outbox, |_| {}).await
     }
 
     /// Lets the relay finish what it is doing, then closes the desk.

@@ -4,12 +4,19 @@ mod door;
 mod empty;
 mod figures;
 mod hosted;
+mod jobs;
+mod relays;
+mod reload;
 mod retention;
 mod shown;
 mod silent;
 mod telling;
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::{Pin, pin},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use clap::Args;
@@ -17,20 +24,24 @@ use redeliver::{address, clock};
 use redeliver_outbox::{
     config::Listen,
     desk::{Filter, MessageRef},
-    relay::{Figures, Finished, Relay, RelayConfig, Witness},
     store::StoreErrorKind,
 };
 use serde_json::json;
-use tokio::{sync::watch, task::JoinSet};
 
 pub(in crate::commands) use self::hosted::Hosted;
-use self::{door::Door, figures::Sum, shown::Reader, telling::Telling};
+use self::{
+    door::{Door, OpenDesk},
+    figures::Sum,
+    relays::Relays,
+    shown::Reader,
+    telling::{LogFormat, Telling},
+};
 use super::{
     database::{DatabaseFlags, Outbox},
     settings::{BUILT_IN, Settings},
 };
 use crate::{
-    ending::Signals,
+    ending::{Asked, Signals},
     exit::{Exit, outbox_help},
     output,
     policy_flags::parse_limit,
@@ -43,9 +54,10 @@ use crate::{
     Without a configuration there is one destination, log, which shows each message. A configuration is a redeliver.toml:\n\n  \
     database = \"postgres://me@localhost/app\"\n\n  [destinations.billing]\n  type = \"http\"\n  url = \"https://billing.example.com/events\"\n  \
     policy = { preset = \"batch\", max_attempts = 20 }\n\n\
-    It stops on Ctrl-C, SIGTERM or SIGHUP, and when --for is over: what is on its way is finished within the time that [relay] shutdown \
+    It stops on Ctrl-C or SIGTERM, and when --for is over: what is on its way is finished within the time that [relay] shutdown \
     gives, or sent again by whoever comes next. A second signal ends it at once, with the exit code 128 plus the signal's number: 130 for \
-    Ctrl-C, 143 for SIGTERM. A database that goes away is waited for; if it was not there for all the time of --for, the exit code is 5."))]
+    Ctrl-C, 143 for SIGTERM. SIGHUP reads the configuration again (in a terminal it ends it): destinations, routes, retention, tokens and \
+    how the relay works change without a stop. A database that goes away is waited for; if it was not there for all the time of --for, the exit code is 5."))]
 pub(crate) struct ServeArgs {
     /// Stop when nothing is due or waiting
     #[arg(long)]
@@ -59,6 +71,9 @@ pub(crate) struct ServeArgs {
     /// One JSON object a line: what happens, and the figures
     #[arg(long)]
     json: bool,
+    /// How it tells what happens: in words, or as with --json [default: in words where a person looks, else as JSON]
+    #[arg(long, value_enum, value_name = "FORMAT", env = "REDELIVER_LOG_FORMAT", default_value_t = LogFormat::Auto, hide_default_value = true)]
+    log_format: LogFormat,
     /// Where the API and the dashboard are: an address and a port, or off [default: what the configuration says, or 127.0.0.1:8420;
     /// with --until-empty off]
     #[arg(long, value_name = "ADDRESS", env = "REDELIVER_LISTEN")]
@@ -84,9 +99,9 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
     let settings = args.database.settings()?;
     let door = Door::choose(args.listen, args.until_empty, &settings.server)?;
-    let mut signals = Signals::listen().context("cannot listen for signals")?;
+    let mut signals = Signals::listen_as_daemon().context("cannot listen for signals")?;
     let mut over = pin!(after(args.run_for));
-    let telling = Telling::install(args.json, args.verbose);
+    let telling = Telling::install(args.log_format.is_json(args.json), args.verbose);
     let outbox = tokio::select! {
         outbox = ready(settings, telling) => outbox?,
         _ = signals.next() => return Ok(Exit::Done),
@@ -97,16 +112,22 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     };
     let desk = door.open(telling, &outbox).await?;
     let reader = Reader::default();
-    let relays = Relays::start(&outbox, &reader, &(Arc::new(()) as Arc<dyn Witness>));
-    let why = tokio::select! {
-        _ = signals.next() => Stop::Told,
-        () = over => Stop::TimeUp,
-        () = emptied(args.until_empty, telling, &outbox) => Stop::Empty,
-        () = reader.gone() => Stop::Unseen,
-        never = retention::forget(&outbox) => match never {},
-        never = figures::tell(telling, &relays.figures) => match never {},
-        never = silent::tell(telling, &outbox, &relays.figures) => match never {},
+    let mut serving = Serving {
+        relays: Relays::start(&outbox, &reader, Arc::new(())),
+        reader,
+        outbox,
+        desk,
+        telling,
     };
+    let why = loop {
+        match serving.on(&args, &mut signals, over.as_mut()).await {
+            Next::Stop(why) => break why,
+            Next::Reload => serving.reload(&args.database).await,
+        }
+    };
+    let Serving {
+        relays, outbox, desk, ..
+    } = serving;
     let figures = relays.figures.clone();
     let in_flight = Sum::of(&figures).in_flight;
     if in_flight > 0 {
@@ -132,6 +153,52 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
         (true, Stop::TimeUp) if args.until_empty => Exit::TimeUp,
         (true, _) => Exit::Done,
     })
+}
+
+/// What comes after some serving.
+enum Next {
+    Stop(Stop),
+    /// The configuration is to be read again.
+    Reload,
+}
+
+/// A relay at work, with all that is beside it.
+struct Serving {
+    relays: Relays,
+    reader: Reader,
+    outbox: Outbox,
+    desk: OpenDesk,
+    telling: Telling,
+}
+
+impl Serving {
+    /// Goes on until something else is wanted.
+    async fn on(
+        &self,
+        args: &ServeArgs,
+        signals: &mut Signals,
+        over: Pin<&mut impl Future<Output = ()>>,
+    ) -> Next {
+        let (telling, outbox, figures) = (self.telling, &self.outbox, &self.relays.figures);
+        let ended = async {
+            tokio::select! {
+                () = over => Stop::TimeUp,
+                () = emptied(args.until_empty, telling, outbox) => Stop::Empty,
+                () = self.reader.gone() => Stop::Unseen,
+                never = retention::forget(outbox) => match never {},
+                never = jobs::step(outbox, |step| jobs::tell(telling, step)) => match never {},
+                never = figures::tell(telling, figures) => match never {},
+                never = silent::tell(telling, outbox, figures) => match never {},
+            }
+        };
+        tokio::select! {
+            asked = signals.asked() => match asked {
+                Asked::End(_) => Next::Stop(Stop::Told),
+                Asked::Again => Next::Reload,
+            },
+            why = ended => Next::Stop(why),
+        }
+    }
 }
 
 /// The outbox, once its server is there and nothing is known that a person has to mend first.
@@ -224,76 +291,5 @@ async fn look_first(telling: Telling, outbox: &Outbox) -> anyhow::Result<()> {
             telling.waits(&format!("{}: {error}", outbox.address()));
             Ok(())
         }
-    }
-}
-
-/// The relays of this process: as many as it is configured to run on a server, and one on SQLite, which has one writer.
-struct Relays {
-    running: JoinSet<Finished>,
-    figures: Vec<Arc<Figures>>,
-    stop: watch::Sender<bool>,
-}
-
-impl Relays {
-    fn start(outbox: &Outbox, reader: &Reader, witness: &Arc<dyn Witness>) -> Self {
-        let settings = &outbox.settings;
-        let count = if settings.is_sqlite() {
-            1
-        } else {
-            settings.relay.workers.max(1)
-        };
-        let (stop, stopped) = watch::channel(false);
-        let mut relays = Self {
-            running: JoinSet::new(),
-            figures: Vec::new(),
-            stop,
-        };
-        for _ in 0..count {
-            let store = Arc::clone(&outbox.opened.store);
-            let relay = Relay::new(store, reader.of(&settings.routes), config(settings))
-                .witnessed_by(Arc::clone(witness));
-            relays.figures.push(relay.figures());
-            let mut stopped = stopped.clone();
-            relays.running.spawn(async move {
-                // A sender that is gone says the same as one that says stop.
-                relay
-                    .run(async move { drop(stopped.wait_for(|stop| *stop).await) })
-                    .await
-            });
-        }
-        relays
-    }
-
-    async fn stop(mut self) -> Finished {
-        self.stop.send_replace(true);
-        let mut all = Finished {
-            clean: true,
-            abandoned: 0,
-        };
-        while let Some(ended) = self.running.join_next().await {
-            match ended {
-                Ok(finished) => {
-                    all.clean &= finished.clean;
-                    all.abandoned += finished.abandoned;
-                }
-                Err(error) => {
-                    output::note(&format!("a relay ended early: {error}"));
-                    all.clean = false;
-                }
-            }
-        }
-        all
-    }
-}
-
-fn config(settings: &Settings) -> RelayConfig {
-    let relay = &settings.relay;
-    RelayConfig {
-        lease: relay.lease,
-        window: relay.window,
-        window_bytes: relay.window_bytes,
-        poll_latest: relay.poll_latest,
-        shutdown: relay.shutdown,
-        ..RelayConfig::unique()
     }
 }

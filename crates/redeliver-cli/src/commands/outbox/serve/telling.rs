@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use redeliver_outbox::relay::Finished;
+use redeliver_outbox::{Timestamp, relay::Finished};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tracing::{
     Event, Level, Subscriber,
@@ -27,6 +28,23 @@ const RETRY: &str = "retry_attempt";
 /// The name of an event: a message that is made again no more.
 const DEAD: &str = "dead_lettered";
 
+/// How it is told what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum LogFormat {
+    /// In words where a person looks, else as JSON
+    Auto,
+    /// In words
+    Human,
+    /// One JSON object a line, on standard output
+    Json,
+}
+
+impl LogFormat {
+    pub(super) fn is_json(self, asked: bool) -> bool {
+        asked || self == Self::Json || self == Self::Auto && !output::is_watched()
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Telling {
     as_json: bool,
@@ -46,7 +64,7 @@ impl Telling {
 
     pub(super) fn note(self, words: &str, figures: &Value) {
         match self.as_json {
-            true => output::json(figures),
+            true => tell(figures),
             false => note(words),
         }
     }
@@ -101,6 +119,28 @@ impl Telling {
         );
     }
 
+    /// That the configuration was read again, and what of it waits for another start.
+    pub(super) fn reloaded(self, destinations: &[&str], later: &[&str]) {
+        let mut words = format!(
+            "configuration read again; destinations: {}",
+            destinations.join(", ")
+        );
+        if !later.is_empty() {
+            words.push_str(&format!(
+                "; still as before until the next start: {}",
+                later.join(", ")
+            ));
+        }
+        let figures = json!({ "event": "reloaded", "destinations": destinations, "needs_restart": later });
+        self.note(&words, &figures);
+    }
+
+    /// That the configuration makes no sense, and so nothing has changed.
+    pub(super) fn not_reloaded(self, error: &str) {
+        let words = format!("{error}; the relay goes on by the configuration that it has");
+        self.note(&words, &json!({ "event": "not_reloaded", "error": error }));
+    }
+
     /// That something is still waited for.
     pub(super) fn stops(self, in_flight: u64, at_most: Duration) {
         let words = format!(
@@ -114,14 +154,14 @@ impl Telling {
     pub(super) fn left(self, sum: &Sum) {
         let words = "told again to stop: what was on its way is sent again by whoever comes next";
         match self.as_json {
-            true => output::json(&sum.form("stopped", &json!({ "clean": false }))),
+            true => tell(&sum.form("stopped", &json!({ "clean": false }))),
             false => note(&format!("{words}; {}", sum.words())),
         }
     }
 
     pub(super) fn figures(self, sum: &Sum, rate: f64) {
         match self.as_json {
-            true => output::json(&sum.form("figures", &json!({ "delivered_per_second": rate }))),
+            true => tell(&sum.form("figures", &json!({ "delivered_per_second": rate }))),
             false => output::progress(&format!(
                 "{}; {} in flight, {} a second, {} shards",
                 sum.words(),
@@ -135,7 +175,7 @@ impl Telling {
     pub(super) fn end(self, finished: &Finished, sum: &Sum) {
         if self.as_json {
             let end = json!({ "clean": finished.clean, "abandoned": finished.abandoned });
-            output::json(&sum.form("stopped", &end));
+            tell(&sum.form("stopped", &end));
             return;
         }
         note(&format!("stopped: {}", sum.words()));
@@ -150,6 +190,20 @@ impl Telling {
             )),
         }
     }
+}
+
+/// A line of JSON, with the time at its beginning.
+fn tell(figures: &impl Serialize) {
+    #[derive(Serialize)]
+    struct Line<'a, F> {
+        at: String,
+        #[serde(flatten)]
+        figures: &'a F,
+    }
+    output::json(&Line {
+        at: Timestamp::wall().to_string(),
+        figures,
+    });
 }
 
 /// A line of its own, whatever figures stood there.
@@ -170,7 +224,7 @@ impl<S: Subscriber> Layer<S> for Telling {
         let mut said = Said::default();
         event.record(&mut said);
         if self.as_json {
-            output::json(&said.form(kind, *metadata.level()));
+            tell(&said.form(kind, *metadata.level()));
             return;
         }
         match kind {

@@ -34,6 +34,7 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
         edit.content_type.as_deref().into(),
         edit.headers.as_deref().into(),
         edit.destination.as_deref().into(),
+        mended.fingerprint.as_deref().into(),
         number.into(),
     ];
     if mended.moves {

@@ -7,7 +7,7 @@ use crate::{
     limits::error_text,
     store::{
         Result,
-        desk::{check, unkeyed},
+        desk::{chain::Said, check, unkeyed},
     },
 };
 
@@ -40,13 +40,14 @@ pub(super) async fn import(store: &MySqlStore, letters: &[DeadLetter], act: &Act
             letter.attempts,
             error_text(&letter.error),
             letter.reason.as_str(),
+            letter.fingerprint().column(),
             id.number(),
         );
         work.run(include_str!("../sql/import.sql"), values).await?;
         let moved = (row::list(&[id.number()]),);
         work.run(include_str!("../sql/remove.sql"), moved).await?;
-        audit::append(&mut work, act, "import", Some(id), "").await?;
     }
+    audit::append_all(&mut work, act, &Said::of_each("import", &imported, "")).await?;
     work.commit().await?;
     Ok(imported)
 }

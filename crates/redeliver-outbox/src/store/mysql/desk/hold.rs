@@ -21,7 +21,8 @@ pub(in crate::store::mysql) async fn begin(store: &MySqlStore, new: &NewHold, ac
         new.detail.as_str(),
         act.who.as_str(),
     );
-    let begun = work.run(include_str!("../sql/hold.sql"), values).await? > 0;
+    work.run(include_str!("../sql/hold.sql"), values).await?;
+    let begun = work.transaction.last_insert_id().is_none();
     if begun {
         let detail = hold::audited(&new.destination, new.cause);
         audit::append(&mut work, act, hold::action(new.cause), None, &detail).await?;

@@ -8,13 +8,13 @@ use crate::{
     desk::{Branch, Detail, Filter, MessageRef, Page, Record},
     store::{
         LaneId, Result,
-        columns::Known as _,
+        columns::{Columns as _, Known as _},
         desk::{
             self,
             examine::Shards,
             records::{self, Kept, Neighbours},
         },
-        filter::{Conditions, Dialect, Value as Condition},
+        filter::{self, Conditions, Dialect, LIVE_BY_NUMBER, PLACES, Value as Condition, places},
         schema::not_migrated,
     },
 };
@@ -23,15 +23,24 @@ const DIALECT: Dialect = Dialect {
     placeholder: |_| "?".to_owned(),
     position: "INSTR",
     same: |left, right| format!("CAST({left} AS BINARY) = CAST({right} AS BINARY)"),
+    live: LIVE_BY_NUMBER,
 };
 
-/// The view's parts, each cut to a page by itself: the server would make the whole union before it cuts it.
-const PARTS: [&str; 4] = [
-    "redeliver_messages_live",
-    "redeliver_messages_dead",
-    "redeliver_messages_sent",
-    "redeliver_messages_events",
-];
+/// The view's parts that can hold what is asked for, each cut to a page by itself: the server would make the whole union before it cuts it.
+fn parts(filter: &Filter) -> Vec<&'static str> {
+    let all = [
+        "redeliver_messages_live",
+        "redeliver_messages_dead",
+        "redeliver_messages_sent",
+        "redeliver_messages_events",
+    ];
+    let asked = places(filter);
+    let parts = PLACES.into_iter().zip(all);
+    parts
+        .filter(|(place, _)| asked.contains(place))
+        .map(|(_, part)| part)
+        .collect()
+}
 
 pub(super) async fn list(
     work: &mut Work<'_>,
@@ -46,9 +55,13 @@ pub(super) async fn list(
         "NULL, NULL"
     };
     let columns = format!("{}, {payload}", records::RECORD);
-    let sql = each_part(&columns, &conditions, " UNION ALL ");
+    let parts = parts(filter);
+    if parts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = each_part(&parts, &columns, &conditions, " UNION ALL ");
     let mut found = work
-        .read(&sql, for_each_part(&conditions), records::record)
+        .read(&sql, for_each(parts.len(), &conditions), records::record)
         .await?;
     found.sort_by_key(|record| record.id.number());
     if page.newest_first {
@@ -62,25 +75,49 @@ pub(super) async fn count(store: &MySqlStore, filter: &Filter) -> Result<u64> {
     let mut connection = store.connection().await?;
     let mut work = Work::snapshot(store, &mut connection).await?;
     let conditions = Conditions::of(filter, DIALECT);
-    let sql = format!("SELECT {}", each_part("COUNT(*)", &conditions, " + "));
-    let row = work.row(&sql, for_each_part(&conditions)).await?;
+    let parts = parts(filter);
+    if parts.is_empty() {
+        return Ok(0);
+    }
+    let sql = format!("SELECT {}", each_part(&parts, "COUNT(*)", &conditions, " + "));
+    let row = work.row(&sql, for_each(parts.len(), &conditions)).await?;
     row.map_or(Ok(0), |mut row| row.count())
 }
 
-fn each_part(columns: &str, conditions: &Conditions, between: &str) -> String {
-    PARTS
-        .map(|part| format!("(SELECT {columns} FROM {part} WHERE {})", conditions.sql))
-        .join(between)
+fn each_part(parts: &[&str], columns: &str, conditions: &Conditions, between: &str) -> String {
+    let part = |part: &&str| format!("(SELECT {columns} FROM {part} WHERE {})", conditions.sql);
+    parts.iter().map(part).collect::<Vec<_>>().join(between)
 }
 
-fn for_each_part(conditions: &Conditions) -> Params {
+fn for_each(parts: usize, conditions: &Conditions) -> Params {
     let values = conditions.values.iter().map(|value| match value {
         Condition::Integer(number) => Value::from(*number),
         Condition::Text(text) => Value::from(text.as_str()),
         Condition::Time(time) => Value::from(row::datetime(*time)),
     });
     let values: Vec<Value> = values.collect();
-    Params::Positional([&values[..]; PARTS.len()].concat())
+    Params::Positional(vec![&values[..]; parts].concat())
+}
+
+/// The next number that there is, where the filter can find something.
+pub(super) async fn nearest(
+    work: &mut Work<'_>,
+    filter: &Filter,
+    behind: Option<i64>,
+    newest_first: bool,
+) -> Result<Option<i64>> {
+    let Some(statement) = filter::nearest(filter, newest_first, DIALECT) else {
+        return Ok(None);
+    };
+    let behind = Value::from(filter::behind(behind, newest_first));
+    let values = vec![behind; places(filter).len()];
+    let values = if values.is_empty() {
+        Params::Empty
+    } else {
+        Params::Positional(values)
+    };
+    let row = work.row(&statement, values).await?;
+    row.map_or(Ok(None), |mut row| row.integer())
 }
 
 /// The message without the rest, if it is there.

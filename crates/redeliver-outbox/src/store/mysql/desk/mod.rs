@@ -6,10 +6,15 @@ use super::{MySqlStore, Work, row};
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
+        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
+        WorkerRecord,
     },
-    store::{LaneId, Result, desk::hold::by_hand},
+    job::JobKind,
+    store::{
+        LaneId, Result, WorkerId,
+        desk::{hold::by_hand, job::Turn},
+    },
 };
 
 mod audit;
@@ -17,11 +22,16 @@ mod edit;
 mod enqueue;
 mod examine;
 pub(super) mod hold;
+pub(super) mod issues;
+mod job;
+mod lanes;
 mod look;
+mod overview;
 mod replay;
 mod rescue;
 mod retain;
 mod status;
+mod storage;
 
 impl Desk for MySqlStore {
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
@@ -63,7 +73,7 @@ impl Desk for MySqlStore {
         at_most: usize,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
-        Box::pin(rescue::redrive(self, filter, at_most, act))
+        Box::pin(rescue::rescue(self, JobKind::Redrive, filter, at_most, act))
     }
 
     fn discard<'a>(
@@ -72,7 +82,7 @@ impl Desk for MySqlStore {
         at_most: usize,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
-        Box::pin(rescue::discard(self, filter, at_most, act))
+        Box::pin(rescue::rescue(self, JobKind::Discard, filter, at_most, act))
     }
 
     fn import<'a>(
@@ -90,10 +100,6 @@ impl Desk for MySqlStore {
         act: Option<&'a Act>,
     ) -> BoxFuture<'a, Result<Replayed>> {
         Box::pin(replay::replay(self, replay, after, act))
-    }
-
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
-        Box::pin(audit::newest(self, limit))
     }
 
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
@@ -133,5 +139,51 @@ impl Desk for MySqlStore {
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
         Box::pin(examine::examine(self))
+    }
+
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
+        Box::pin(audit::verify(self, after, limit))
+    }
+}
+
+impl JobDesk for MySqlStore {
+    fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(job::create(self, job, act))
+    }
+
+    fn jobs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Job>>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let mut work = Work::snapshot(self, &mut connection).await?;
+            job::newest(&mut work, limit).await
+        })
+    }
+
+    fn job(&self, id: i64) -> BoxFuture<'_, Result<Option<Job>>> {
+        Box::pin(async move {
+            let mut connection = self.connection().await?;
+            let mut work = Work::snapshot(self, &mut connection).await?;
+            job::one(&mut work, id).await
+        })
+    }
+
+    fn pause_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(job::turn(self, Turn::Pause, id, act))
+    }
+
+    fn resume_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(job::turn(self, Turn::Resume, id, act))
+    }
+
+    fn cancel_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(job::turn(self, Turn::Cancel, id, act))
+    }
+
+    fn step_job<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        only: Option<i64>,
+    ) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(self.limited(job::step(self, worker, only)))
     }
 }

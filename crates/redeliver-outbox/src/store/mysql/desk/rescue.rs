@@ -4,44 +4,21 @@ use super::{MySqlStore, Work, audit, look, row};
 use crate::{
     MessageId,
     desk::{Act, Filter},
+    job::JobKind,
     limits::MYSQL_NAMED_ROWS,
-    store::{Result, desk},
+    store::{
+        Result,
+        desk::{self, chain::Said},
+    },
 };
 
-pub(super) async fn redrive(
-    store: &MySqlStore,
-    filter: &Filter,
-    at_most: usize,
-    act: &Act,
-) -> Result<Vec<MessageId>> {
-    let statements = [
-        include_str!("../sql/redrive.sql"),
-        include_str!("../sql/remove_dead.sql"),
-    ];
-    change(store, filter, at_most, act, "redrive", &statements).await
-}
-
-pub(super) async fn discard(
-    store: &MySqlStore,
-    filter: &Filter,
-    at_most: usize,
-    act: &Act,
-) -> Result<Vec<MessageId>> {
-    let statements = [
-        include_str!("../sql/free_lane.sql"),
-        include_str!("../sql/discard.sql"),
-    ];
-    change(store, filter, at_most, act, "discard", &statements).await
-}
-
 /// All in one transaction: the statements, and a record for each.
-async fn change(
+pub(super) async fn rescue(
     store: &MySqlStore,
+    way: JobKind,
     filter: &Filter,
     at_most: usize,
     act: &Act,
-    action: &str,
-    statements: &[&str],
 ) -> Result<Vec<MessageId>> {
     let Some((filter, page)) = desk::dead_letters(filter, at_most) else {
         return Ok(Vec::new());
@@ -50,22 +27,41 @@ async fn change(
     let mut work = Work::begin(store, &mut connection).await?;
     let letters = look::list(&mut work, &filter, page, false).await?;
     let letters: Vec<MessageId> = letters.into_iter().map(|letter| letter.id).collect();
+    let changed = change(&mut work, way, &letters).await?;
+    audit::append_all(&mut work, act, &Said::of_each(way.as_str(), &changed, "")).await?;
+    work.commit().await?;
+    Ok(changed)
+}
+
+/// Changes those that are still dead letters, and says which.
+pub(super) async fn change(
+    work: &mut Work<'_>,
+    way: JobKind,
+    letters: &[MessageId],
+) -> Result<Vec<MessageId>> {
+    let statements = match way {
+        JobKind::Discard => [
+            include_str!("../sql/free_lane.sql"),
+            include_str!("../sql/discard.sql"),
+        ],
+        _ => [
+            include_str!("../sql/redrive.sql"),
+            include_str!("../sql/remove_dead.sql"),
+        ],
+    };
     let mut changed = Vec::with_capacity(letters.len());
     for some in letters.chunks(MYSQL_NAMED_ROWS) {
         let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
-        let free = lock(&mut work, &numbers).await?;
+        let free = lock(work, &numbers).await?;
         if free.is_empty() {
             continue;
         }
         for statement in statements {
             work.run(statement, (row::list(&free),)).await?;
         }
-        for &id in some.iter().filter(|id| free.binary_search(&id.number()).is_ok()) {
-            audit::append(&mut work, act, action, Some(id), "").await?;
-            changed.push(id);
-        }
+        let free = |id: &&MessageId| free.binary_search(&id.number()).is_ok();
+        changed.extend(some.iter().filter(free));
     }
-    work.commit().await?;
     Ok(changed)
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{MySqlStore, Work, row};
+use super::{MySqlStore, Work, audit, issues, row};
 use crate::{
     desk::{Removed, Retention},
     limits,
@@ -35,7 +35,6 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
     }
     let plain = [
         (retention.inbox, include_str!("../sql/retain_inbox.sql")),
-        (retention.audit, include_str!("../sql/retain_audit.sql")),
         (
             Some(limits::DEDUPLICATION_RETENTION),
             include_str!("../sql/retain_deduplication.sql"),
@@ -43,6 +42,14 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
         (
             Some(limits::RESUMED_LANE_RETENTION),
             include_str!("../sql/retain_lanes.sql"),
+        ),
+        (
+            Some(limits::JOB_RETENTION),
+            include_str!("../sql/retain_job_messages.sql"),
+        ),
+        (
+            Some(limits::JOB_RETENTION),
+            include_str!("../sql/retain_jobs.sql"),
         ),
         (
             Some(limits::SILENT_WORKER_RETENTION),
@@ -58,6 +65,11 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
             add(&mut removed, rows);
         }
     }
+    if let Some(age) = retention.audit {
+        add(&mut removed, audit::retain(store, age).await?);
+    }
+    let mut connection = store.connection().await?;
+    removed.more |= issues::group(store, &mut connection).await?;
     Ok(removed)
 }
 

@@ -1,2 +1,2 @@
-INSERT INTO redeliver_audit (at, who, action, message_number, message_salt, why, detail)
-VALUES (UTC_TIMESTAMP(3), ?, ?, ?, ?, ?, ?)
+INSERT INTO redeliver_audit (number, at, who, action, message_number, message_salt, why, detail, hash)
+VALUES {entries}

@@ -1,5 +1,5 @@
 UPDATE redeliver_dead
 SET original_payload = ?, original_payload_binary = ?, payload = ?, payload_binary = ?,
     content_type = COALESCE(?, content_type), headers = COALESCE(?, headers), destination = COALESCE(?, destination),
-    edited_at = UTC_TIMESTAMP(3)
+    edited_at = UTC_TIMESTAMP(3), fingerprint = COALESCE(?, fingerprint)
 WHERE number = ? AND discarded_at IS NULL

@@ -1,43 +1,150 @@
-//! What operators did: appended to, never changed.
+//! What operators did: appended to, never changed, each entry sealed with the one before it.
+
+use std::time::Duration;
 
 use tokio_postgres::types::Type;
 
-use super::{Inner, Parameter, Result, Session, value};
+use super::{Begin, Inner, Parameter, Result, Session, row, value};
 use crate::{
     MessageId,
-    desk::{Act, AuditRecord},
-    store::desk::records,
+    desk::{Act, AuditMark, AuditRecord, AuditStep},
+    limits::RETENTION_BATCH,
+    store::desk::{
+        chain::{self, Chain, Said},
+        records,
+    },
 };
 
 pub(super) async fn append(
     session: &Session<'_>,
     act: &Act,
     action: &str,
-    message: impl Into<Option<MessageId>>,
+    message: Option<MessageId>,
     detail: &str,
 ) -> Result<()> {
-    let message = message.into();
-    let (number, salt) = (message.map(MessageId::number), message.map(MessageId::salt));
-    let parameters: [Parameter<'_>; 6] = [
+    let said = Said {
+        action,
+        message,
+        detail,
+    };
+    append_all(session, act, &[said]).await
+}
+
+/// The last thing that a transaction does before it commits: nobody who holds the head waits for anything else.
+pub(super) async fn append_all(session: &Session<'_>, act: &Act, said: &[Said<'_>]) -> Result<()> {
+    if said.is_empty() {
+        return Ok(());
+    }
+    let chain = lock(session).await?;
+    let newest = session.one(include_str!("../sql/newest_audit.sql"), &[]).await?;
+    let at = row::time(&newest, 1)?;
+    let entries = chain::seal(&chain.head, row::get(&newest, 0)?, at, act, said);
+    let Some(last) = entries.last() else {
+        return Ok(());
+    };
+    let at = value::Time(at);
+    let numbers: Vec<i64> = entries.iter().map(|entry| entry.number).collect();
+    let actions: Vec<&str> = entries.iter().map(|entry| entry.action.as_str()).collect();
+    let messages: Vec<Option<i64>> = entries
+        .iter()
+        .map(|entry| entry.message.map(MessageId::number))
+        .collect();
+    let salts: Vec<Option<i64>> = entries
+        .iter()
+        .map(|entry| entry.message.map(MessageId::salt))
+        .collect();
+    let details: Vec<&str> = entries.iter().map(|entry| entry.detail.as_str()).collect();
+    let hashes: Vec<Option<&str>> = entries.iter().map(|entry| entry.hash.as_deref()).collect();
+    let parameters: [Parameter<'_>; 9] = [
+        (&at, Type::TIMESTAMPTZ),
         (&act.who, Type::TEXT),
-        (&action, Type::TEXT),
-        (&number, Type::INT8),
-        (&salt, Type::INT8),
         (&act.why, Type::TEXT),
-        (&detail, Type::TEXT),
+        (&numbers, Type::INT8_ARRAY),
+        (&actions, Type::TEXT_ARRAY),
+        (&messages, Type::INT8_ARRAY),
+        (&salts, Type::INT8_ARRAY),
+        (&details, Type::TEXT_ARRAY),
+        (&hashes, Type::TEXT_ARRAY),
     ];
     session
         .execute(include_str!("../sql/append_audit.sql"), &parameters)
         .await?;
+    let head: [Parameter<'_>; 2] = [(&last.number, Type::INT8), (&last.hash, Type::TEXT)];
+    session
+        .execute(include_str!("../sql/move_audit_head.sql"), &head)
+        .await?;
     Ok(())
 }
 
-pub(super) async fn newest(inner: &Inner, limit: usize) -> Result<Vec<AuditRecord>> {
+async fn lock(session: &Session<'_>) -> Result<Chain> {
+    let locked = session
+        .read(include_str!("../sql/lock_audit.sql"), &[], chain::chain)
+        .await?;
+    locked.into_iter().next().ok_or_else(chain::headless)
+}
+
+pub(super) async fn verify(inner: &Inner, after: Option<AuditMark>, limit: usize) -> Result<AuditStep> {
+    let mut session = inner.session().await?;
+    session.opens();
+    session.begin(Begin::Look).await?;
+    let step = look(&session, after, limit).await?;
+    session.commit().await?;
+    session.closed();
+    Ok(step)
+}
+
+async fn look(session: &Session<'_>, after: Option<AuditMark>, limit: usize) -> Result<AuditStep> {
+    let statement = include_str!("../sql/audit_chain.sql");
+    let Some(chain) = session.read(statement, &[], chain::chain).await?.pop() else {
+        return Ok(chain::without_head(after));
+    };
+    let mut before = None;
+    if after.is_none() {
+        let anchor: [Parameter<'_>; 1] = [(&chain.anchor.number, Type::INT8)];
+        let statement = include_str!("../sql/audit_before.sql");
+        before = session.read(statement, &anchor, chain::before).await?.pop();
+    }
+    let start = chain::start(&chain, after);
+    let most = value::limit(limit);
+    let parameters: [Parameter<'_>; 2] = [(&start.number, Type::INT8), (&most, Type::INT8)];
+    let statement = include_str!("../sql/audit_after.sql");
+    let entries = session.read(statement, &parameters, records::audit).await?;
+    Ok(chain::verify(&chain, start, before, &entries, limit))
+}
+
+/// Forgets the old ones from the beginning; how many.
+pub(super) async fn retain(session: &mut Session<'_>, age: Duration) -> Result<u64> {
+    session.opens();
+    session.begin(Begin::Desk).await?;
+    lock(session).await?;
+    let (millis, most) = (value::wait_millis(age), value::limit(RETENTION_BATCH));
+    let parameters: [Parameter<'_>; 2] = [(&millis, Type::INT8), (&most, Type::INT8)];
+    let statement = include_str!("../sql/old_audit.sql");
+    let oldest = session.read(statement, &parameters, chain::oldest).await?;
+    let mut rows = 0;
+    if let Some(forgotten) = chain::forget(&oldest) {
+        if let Some(anchor) = &forgotten.anchor {
+            let moved: [Parameter<'_>; 2] = [(&anchor.number, Type::INT8), (&anchor.hash, Type::TEXT)];
+            session
+                .execute(include_str!("../sql/move_audit_anchor.sql"), &moved)
+                .await?;
+        }
+        let last: [Parameter<'_>; 1] = [(&forgotten.last, Type::INT8)];
+        rows = session
+            .execute(include_str!("../sql/remove_audit.sql"), &last)
+            .await?;
+    }
+    session.commit().await?;
+    session.closed();
+    Ok(rows)
+}
+
+pub(super) async fn page(inner: &Inner, before: Option<i64>, limit: usize) -> Result<Vec<AuditRecord>> {
     let session = inner.session().await?;
-    let limit = value::limit(limit);
-    let statement = include_str!("../sql/audit.sql");
+    let (before, limit) = (before.unwrap_or(i64::MAX), value::limit(limit));
+    let parameters: [Parameter<'_>; 2] = [(&before, Type::INT8), (&limit, Type::INT8)];
     session
-        .read(statement, &[(&limit, Type::INT8)], records::audit)
+        .read(include_str!("../sql/audit.sql"), &parameters, records::audit)
         .await
 }
 

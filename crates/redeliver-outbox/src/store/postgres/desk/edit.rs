@@ -29,7 +29,7 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
     let mended = mend(edit, letter.ok_or_else(|| taken(&found))?);
     let (text, binary) = mended.payload.columns();
     let (original_text, original_binary) = mended.original.as_ref().map_or((None, None), Payload::columns);
-    let parameters: [Parameter<'_>; 8] = [
+    let parameters: [Parameter<'_>; 9] = [
         (&number, Type::INT8),
         (&original_text, Type::TEXT),
         (&original_binary, Type::BYTEA),
@@ -38,6 +38,7 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
         (&edit.content_type, Type::TEXT),
         (&edit.headers, Type::TEXT),
         (&edit.destination, Type::TEXT),
+        (&mended.fingerprint, Type::TEXT),
     ];
     session
         .execute(include_str!("../sql/edit.sql"), &parameters)

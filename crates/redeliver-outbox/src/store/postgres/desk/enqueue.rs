@@ -2,12 +2,12 @@
 
 use tokio_postgres::types::Type;
 
-use super::{Begin, Inner, Parameter, Result, Session, value};
+use super::{Begin, Inner, Parameter, Result, Session, audit, value};
 use crate::{
     MessageId, NewMessage, Outbox,
     desk::{Act, DeadLetter, Enqueued},
     limits::error_text,
-    store::desk::{check, unkeyed},
+    store::desk::{chain::Said, check, unkeyed},
 };
 
 pub(super) async fn enqueue(inner: &Inner, messages: &[NewMessage]) -> Result<Vec<Enqueued>> {
@@ -42,17 +42,21 @@ pub(super) async fn import(inner: &Inner, letters: &[DeadLetter], act: &Act) -> 
         .collect();
     let reasons: Vec<&str> = letters.iter().map(|letter| letter.reason.as_str()).collect();
     let errors: Vec<String> = letters.iter().map(|letter| error_text(&letter.error)).collect();
-    let parameters: [Parameter<'_>; 6] = [
+    let fingerprints: Vec<String> = letters
+        .iter()
+        .map(|letter| letter.fingerprint().column())
+        .collect();
+    let parameters: [Parameter<'_>; 5] = [
         (&numbers, Type::INT8_ARRAY),
         (&attempts, Type::INT4_ARRAY),
         (&errors, Type::TEXT_ARRAY),
         (&reasons, Type::TEXT_ARRAY),
-        (&act.who, Type::TEXT),
-        (&act.why, Type::TEXT),
+        (&fingerprints, Type::TEXT_ARRAY),
     ];
     session
         .execute(include_str!("../sql/import.sql"), &parameters)
         .await?;
+    audit::append_all(&session, act, &Said::of_each("import", &imported, "")).await?;
     session.commit().await?;
     session.closed();
     Ok(imported)

@@ -20,7 +20,7 @@ use crate::{
             examine::Shards,
             records::{self, Kept, Neighbours},
         },
-        filter::{Conditions, Dialect, Value, equal},
+        filter::{self, Conditions, Dialect, Value, equal},
     },
 };
 
@@ -28,6 +28,9 @@ const DIALECT: Dialect = Dialect {
     placeholder: |n| format!("${n}"),
     position: "strpos",
     same: equal,
+    // By way of the shards: the key of the hot table begins with them.
+    live: "SELECT {nearest}(o.number) AS number FROM redeliver_shards s CROSS JOIN LATERAL (\
+           SELECT number FROM redeliver_outbox WHERE shard = s.shard AND number {beyond} {place} ORDER BY number {order} LIMIT 1) o",
 };
 
 pub(super) async fn list(
@@ -87,6 +90,21 @@ async fn select(session: &Session<'_>, columns: &str, conditions: Conditions) ->
     session.query(&statement, &parameters).await
 }
 
+/// The next number that there is, where the filter can find something.
+pub(super) async fn nearest(
+    session: &Session<'_>,
+    filter: &Filter,
+    behind: Option<i64>,
+    newest_first: bool,
+) -> Result<Option<i64>> {
+    let Some(statement) = filter::nearest(filter, newest_first, DIALECT) else {
+        return Ok(None);
+    };
+    let behind = filter::behind(behind, newest_first);
+    let row = session.one(&statement, &[(&behind, Type::INT8)]).await?;
+    row::get(&row, 0)
+}
+
 /// The message without the rest, if it is there.
 pub(super) async fn one(session: &Session<'_>, message: MessageRef) -> Result<Option<Record>> {
     let (filter, page) = desk::only(message);
@@ -103,7 +121,7 @@ pub(super) async fn kept(session: &Session<'_>, number: i64) -> Result<Option<Ke
 pub(super) async fn find(inner: &Inner, message: MessageRef) -> Result<Option<Detail>> {
     let mut session = inner.session().await?;
     session.opens();
-    session.begin(Begin::Look).await?;
+    session.begin(Begin::Glance).await?;
     let found = match one(&session, message).await? {
         Some(record) => Some(detail(&session, record).await?),
         None => None,

@@ -10,10 +10,15 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
+        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
+        WorkerRecord,
     },
-    store::{LaneId, desk::hold::by_hand},
+    job::JobKind,
+    store::{
+        LaneId, WorkerId,
+        desk::{hold::by_hand, job::Turn},
+    },
 };
 
 mod audit;
@@ -21,11 +26,16 @@ mod edit;
 mod enqueue;
 mod examine;
 pub(super) mod hold;
+pub(super) mod issues;
+mod job;
+mod lanes;
 mod look;
+mod overview;
 mod replay;
 mod rescue;
 mod retain;
 mod status;
+mod storage;
 
 impl Desk for PostgresStore {
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
@@ -43,15 +53,27 @@ impl Desk for PostgresStore {
         payloads: bool,
     ) -> BoxFuture<'a, Result<Vec<Record>>> {
         Box::pin(self.0.limited(async move {
-            let session = self.0.session().await?;
-            look::list(&session, filter, page, payloads).await
+            // Without an end, the number is no help: then as the planner likes.
+            let begin = page.until.map_or(Begin::Look, |_| Begin::Glance);
+            let mut session = self.0.session().await?;
+            session.opens();
+            session.begin(begin).await?;
+            let records = look::list(&session, filter, page, payloads).await?;
+            session.commit().await?;
+            session.closed();
+            Ok(records)
         }))
     }
 
     fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
         Box::pin(self.0.limited(async move {
-            let session = self.0.session().await?;
-            look::count(&session, filter).await
+            let mut session = self.0.session().await?;
+            session.opens();
+            session.begin(Begin::Look).await?;
+            let count = look::count(&session, filter).await?;
+            session.commit().await?;
+            session.closed();
+            Ok(count)
         }))
     }
 
@@ -69,13 +91,10 @@ impl Desk for PostgresStore {
         at_most: usize,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
-        Box::pin(self.0.limited(rescue::rescue(
-            &self.0,
-            rescue::Way::Redrive,
-            filter,
-            at_most,
-            act,
-        )))
+        Box::pin(
+            self.0
+                .limited(rescue::rescue(&self.0, JobKind::Redrive, filter, at_most, act)),
+        )
     }
 
     fn discard<'a>(
@@ -84,13 +103,10 @@ impl Desk for PostgresStore {
         at_most: usize,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
-        Box::pin(self.0.limited(rescue::rescue(
-            &self.0,
-            rescue::Way::Discard,
-            filter,
-            at_most,
-            act,
-        )))
+        Box::pin(
+            self.0
+                .limited(rescue::rescue(&self.0, JobKind::Discard, filter, at_most, act)),
+        )
     }
 
     fn import<'a>(
@@ -108,10 +124,6 @@ impl Desk for PostgresStore {
         act: Option<&'a Act>,
     ) -> BoxFuture<'a, Result<Replayed>> {
         Box::pin(self.0.limited(replay::replay(&self.0, replay, after, act)))
-    }
-
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
-        Box::pin(self.0.limited(audit::newest(&self.0, limit)))
     }
 
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
@@ -149,5 +161,49 @@ impl Desk for PostgresStore {
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
         Box::pin(self.0.limited(examine::examine(&self.0)))
+    }
+
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
+        Box::pin(self.0.limited(audit::verify(&self.0, after, limit)))
+    }
+}
+
+impl JobDesk for PostgresStore {
+    fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::create(&self.0, job, act)))
+    }
+
+    fn jobs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Job>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            job::newest(&session, limit).await
+        }))
+    }
+
+    fn job(&self, id: i64) -> BoxFuture<'_, Result<Option<Job>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            job::one(&session, id).await
+        }))
+    }
+
+    fn pause_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::turn(&self.0, Turn::Pause, id, act)))
+    }
+
+    fn resume_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::turn(&self.0, Turn::Resume, id, act)))
+    }
+
+    fn cancel_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        Box::pin(self.0.limited(job::turn(&self.0, Turn::Cancel, id, act)))
+    }
+
+    fn step_job<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        only: Option<i64>,
+    ) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(self.0.limited(job::step(&self.0, worker, only)))
     }
 }

@@ -2,23 +2,20 @@
 
 use tokio_postgres::types::Type;
 
-use super::{Begin, Inner, Parameter, Result, look, row};
+use super::{Begin, Inner, Parameter, Result, Session, audit, look, row};
 use crate::{
     MessageId,
-    desk::{Act, Filter},
-    store::desk,
+    desk::{Act, Filter, Record},
+    job::JobKind,
+    store::{
+        columns::Known as _,
+        desk::{self, chain::Said},
+    },
 };
-
-/// What to do with a dead letter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Redrive,
-    Discard,
-}
 
 pub(super) async fn rescue(
     inner: &Inner,
-    way: Way,
+    way: JobKind,
     filter: &Filter,
     at_most: usize,
     act: &Act,
@@ -30,7 +27,20 @@ pub(super) async fn rescue(
     session.opens();
     session.begin(Begin::Desk).await?;
     let matching = look::list(&session, &filter, page, false).await?;
-    let numbers: Vec<i64> = matching.iter().map(|record| record.id.number()).collect();
+    let changed = change(&session, way, &matching).await?;
+    audit::append_all(&session, act, &Said::of_each(way.as_str(), &changed, "")).await?;
+    session.commit().await?;
+    session.closed();
+    Ok(changed)
+}
+
+/// Changes those that are still dead letters, and says which: somebody else may have been quicker since they were listed.
+pub(super) async fn change(
+    session: &Session<'_>,
+    way: JobKind,
+    letters: &[Record],
+) -> Result<Vec<MessageId>> {
+    let numbers: Vec<i64> = letters.iter().map(|letter| letter.id.number()).collect();
     let locked = session
         .query(
             include_str!("../sql/lock_dead.sql"),
@@ -41,24 +51,16 @@ pub(super) async fn rescue(
         .iter()
         .map(|row| row::get(row, 0))
         .collect::<Result<Vec<i64>>>()?;
-    let parameters: [Parameter<'_>; 3] = [
-        (&numbers, Type::INT8_ARRAY),
-        (&act.who, Type::TEXT),
-        (&act.why, Type::TEXT),
-    ];
+    let parameters: [Parameter<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
     let statement = match way {
-        Way::Redrive => include_str!("../sql/redrive.sql"),
-        Way::Discard => include_str!("../sql/discard.sql"),
+        JobKind::Discard => include_str!("../sql/discard.sql"),
+        _ => include_str!("../sql/redrive.sql"),
     };
-    let rows = session.query(statement, &parameters).await?;
-    if way == Way::Discard {
+    let changed = session.read(statement, &parameters, |row| row.id()).await?;
+    if way == JobKind::Discard {
         session
-            .execute(include_str!("../sql/free_lane.sql"), &parameters[..1])
+            .execute(include_str!("../sql/free_lane.sql"), &parameters)
             .await?;
     }
-    session.commit().await?;
-    session.closed();
-    rows.iter()
-        .map(|row| Ok(MessageId::new(row::get(row, 0)?, row::get(row, 1)?)))
-        .collect()
+    Ok(changed)
 }

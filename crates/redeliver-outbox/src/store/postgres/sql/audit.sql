@@ -1,1 +1,5 @@
-SELECT at, who, action, message_number, message_salt, why, detail FROM redeliver_audit ORDER BY number DESC LIMIT $1
+SELECT number, at, who, action, message_number, message_salt, why, detail, hash
+FROM redeliver_audit
+WHERE number < $1
+ORDER BY number DESC
+LIMIT $2

@@ -1,1 +1,1 @@
-SELECT at, who, action, message_number, message_salt, why, detail FROM redeliver_audit WHERE message_number = $1 ORDER BY number
+SELECT number, at, who, action, message_number, message_salt, why, detail, hash FROM redeliver_audit WHERE message_number = $1 ORDER BY number

@@ -1,15 +1,11 @@
 WITH gone AS (
     DELETE FROM redeliver_outbox o
-     USING unnest($1::bigint[], $2::integer[], $3::text[], $4::text[]) AS letter (number, attempts, error, reason)
+     USING unnest($1::bigint[], $2::integer[], $3::text[], $4::text[], $5::text[]) AS letter (number, attempts, error, reason, fingerprint)
      WHERE o.number = letter.number
-    RETURNING o.*, letter.attempts AS tried, letter.error, letter.reason
-),
-imported AS (
-    INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
-                                not_before, expires_at, created_at, attempts, redrives, last_error, reason, dead_lettered_at)
-    SELECT number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
-           not_before, expires_at, created_at, tried, redrives, error, reason, clock_timestamp()
-      FROM gone
+    RETURNING o.*, letter.attempts AS tried, letter.error, letter.reason, letter.fingerprint
 )
-INSERT INTO redeliver_audit (at, who, action, message_number, message_salt, why)
-SELECT clock_timestamp(), $5, 'import', number, salt, $6 FROM gone ORDER BY number
+INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
+                            not_before, expires_at, created_at, attempts, redrives, last_error, reason, dead_lettered_at, fingerprint)
+SELECT number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
+       not_before, expires_at, created_at, tried, redrives, error, reason, clock_timestamp(), fingerprint
+  FROM gone

@@ -9,9 +9,5 @@ back AS (
            not_before, CASE WHEN expires_at > clock_timestamp() THEN expires_at END, created_at,
            0, redrives + 1, clock_timestamp(), last_attempt_at, last_error
       FROM gone
-),
-noted AS (
-    INSERT INTO redeliver_audit (at, who, action, message_number, message_salt, why)
-    SELECT clock_timestamp(), $2, 'redrive', number, salt, $3 FROM gone ORDER BY number
 )
 SELECT number, salt FROM gone ORDER BY number

@@ -1,14 +1,14 @@
 WITH gone AS (
     DELETE FROM redeliver_outbox o
      USING unnest($1::smallint[], $2::bigint[], $3::integer[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[],
-                  $9::boolean[], $10::boolean[], $12::integer[], $13::bigint[])
-           AS settled (shard, number, attempt, took_ms, class, attempt_error, reason, error, gap, park, redrives, salt)
+                  $9::boolean[], $10::boolean[], $12::integer[], $13::bigint[], $14::text[])
+           AS settled (shard, number, attempt, took_ms, class, attempt_error, reason, error, gap, park, redrives, salt, fingerprint)
      WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND (settled.attempt IS NULL OR o.attempts IN (settled.attempt, settled.attempt - 1))
        -- A number that was given twice, by a restored sequence perhaps, must not stop everything else that is settled here.
        AND NOT EXISTS (SELECT FROM redeliver_dead d WHERE d.number = o.number)
     RETURNING o.*, settled.attempt, settled.took_ms, settled.class, settled.attempt_error, settled.reason, settled.error, settled.gap,
-              settled.park
+              settled.park, settled.fingerprint
 ),
 attempted AS (
     INSERT INTO redeliver_attempts (number, redrive, attempt, at, took_ms, class, error, worker)
@@ -27,8 +27,8 @@ parked AS (
 )
 INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                             not_before, expires_at, created_at, attempts, redrives, last_attempt_at, last_error, reason, gap,
-                            dead_lettered_at)
+                            dead_lettered_at, fingerprint)
 SELECT number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
        not_before, expires_at, created_at, COALESCE(attempt, attempts), redrives,
-       CASE WHEN attempt IS NULL THEN last_attempt_at ELSE clock_timestamp() END, error, reason, gap, clock_timestamp()
+       CASE WHEN attempt IS NULL THEN last_attempt_at ELSE clock_timestamp() END, error, reason, gap, clock_timestamp(), fingerprint
   FROM gone

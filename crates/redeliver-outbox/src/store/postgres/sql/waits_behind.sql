@@ -1,8 +1,8 @@
 SELECT before.number, before.salt
   FROM redeliver_outbox AS message
-  JOIN redeliver_outbox AS before
-    ON before.shard = message.shard AND before.destination = message.destination AND before.lane = message.lane
-   AND before.number < message.number
+ CROSS JOIN LATERAL (SELECT number, salt
+                       FROM redeliver_outbox
+                      WHERE shard = $1 AND number < $2 AND destination = message.destination AND lane = message.lane
+                      ORDER BY number
+                      LIMIT 1) AS before
  WHERE message.shard = $1 AND message.number = $2
- ORDER BY before.number
- LIMIT 1

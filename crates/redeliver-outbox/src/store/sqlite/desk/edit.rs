@@ -27,6 +27,7 @@ pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act:
         &edit.headers,
         &edit.destination,
         session.now.as_millis(),
+        &mended.fingerprint,
     );
     session.execute(include_str!("../sql/edit.sql"), values)?;
     if mended.moves {

@@ -10,7 +10,7 @@ use crate::{
     enqueue::Due,
     limits::error_text,
     plants::{Plant, planted},
-    store::desk::check,
+    store::desk::{chain::Said, check},
 };
 
 pub(super) fn enqueue(session: &Session<'_>, messages: &[NewMessage]) -> Done<Vec<Enqueued>> {
@@ -84,11 +84,12 @@ pub(super) fn import(session: &Session<'_>, letters: &[DeadLetter], act: &Act) -
             error_text(&letter.error),
             letter.reason.as_str(),
             session.now.as_millis(),
+            letter.fingerprint().column(),
         );
         session.execute(include_str!("../sql/import.sql"), values)?;
         session.execute(include_str!("../sql/remove.sql"), [id.number()])?;
-        audit::append(session, act, "import", Some(id), "")?;
         imported.push(id);
     }
+    audit::append_all(session, act, &Said::of_each("import", &imported, ""))?;
     Ok(imported)
 }

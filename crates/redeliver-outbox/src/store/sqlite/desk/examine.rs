@@ -28,7 +28,7 @@ pub(super) fn examine(session: &Session<'_>) -> Done<Vec<Finding>> {
     ])
 }
 
-fn pragma<T: rusqlite::types::FromSql>(session: &Session<'_>, name: &str) -> rusqlite::Result<T> {
+pub(super) fn pragma<T: rusqlite::types::FromSql>(session: &Session<'_>, name: &str) -> rusqlite::Result<T> {
     session
         .transaction
         .pragma_query_value(None, name, |row| row.get(0))
@@ -101,11 +101,15 @@ fn space(session: &Session<'_>) -> rusqlite::Result<Finding> {
     })
 }
 
-fn wal(session: &Session<'_>) -> Finding {
+/// The size of the write-ahead log; nothing in memory.
+pub(super) fn wal_bytes(session: &Session<'_>) -> u64 {
     let path = session.transaction.path().filter(|path| !path.is_empty());
-    let size = path
-        .and_then(|path| std::fs::metadata(format!("{path}-wal")).ok())
-        .map_or(0, |file| file.len());
+    path.and_then(|path| std::fs::metadata(format!("{path}-wal")).ok())
+        .map_or(0, |file| file.len())
+}
+
+fn wal(session: &Session<'_>) -> Finding {
+    let size = wal_bytes(session);
     let what = format!("the write-ahead log has {size} bytes");
     if size > LARGE_WAL {
         let next = "end the reading transaction that is held open elsewhere: the log grows until it ends";

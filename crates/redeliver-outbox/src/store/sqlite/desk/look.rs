@@ -15,7 +15,7 @@ use crate::{
             examine::Shards,
             records::{self, Kept, Neighbours},
         },
-        filter::{Conditions, Dialect, Value, equal},
+        filter::{self, Conditions, Dialect, LIVE_BY_NUMBER, Value, equal},
         schema::not_migrated,
     },
 };
@@ -25,6 +25,7 @@ const DIALECT: Dialect = Dialect {
     placeholder: |n| format!("?{}", n + 1),
     position: "instr",
     same: equal,
+    live: LIVE_BY_NUMBER,
 };
 
 pub(super) fn list(session: &Session<'_>, filter: &Filter, page: Page, payloads: bool) -> Done<Vec<Record>> {
@@ -66,6 +67,25 @@ fn select<T>(
     });
     let values = std::iter::once(Column::Integer(session.now.as_millis())).chain(values);
     session.read(&statement, params_from_iter(values), read)
+}
+
+/// The next number that there is, where the filter can find something.
+pub(super) fn nearest(
+    session: &Session<'_>,
+    filter: &Filter,
+    behind: Option<i64>,
+    newest_first: bool,
+) -> Done<Option<i64>> {
+    let dialect = Dialect {
+        placeholder: |n| format!("?{n}"),
+        ..DIALECT
+    };
+    let Some(statement) = filter::nearest(filter, newest_first, dialect) else {
+        return Ok(None);
+    };
+    let behind = [filter::behind(behind, newest_first)];
+    let found = session.read(&statement, behind, |row| row.integer())?;
+    Ok(found.into_iter().next().flatten())
 }
 
 /// The message without the rest, if it is there.

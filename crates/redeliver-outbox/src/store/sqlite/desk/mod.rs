@@ -10,10 +10,15 @@ use super::{
 use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
-        Act, AuditRecord, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, MessageRef, Page,
-        Record, Removed, Replay, Replayed, Retention, StatusReport, WorkerRecord,
+        Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
+        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
+        WorkerRecord,
     },
-    store::{LaneId, Result, desk::hold::by_hand},
+    job::JobKind,
+    store::{
+        LaneId, Result, WorkerId,
+        desk::{hold::by_hand, job::Turn},
+    },
 };
 
 mod audit;
@@ -21,11 +26,16 @@ mod edit;
 mod enqueue;
 mod examine;
 pub(super) mod hold;
+pub(super) mod issues;
+mod job;
+mod lanes;
 mod look;
+mod overview;
 mod replay;
 mod rescue;
 mod retain;
 mod status;
+mod storage;
 
 impl Desk for SqliteStore {
     fn enqueue<'a>(&'a self, messages: &'a [NewMessage]) -> BoxFuture<'a, Result<Vec<Enqueued>>> {
@@ -36,7 +46,7 @@ impl Desk for SqliteStore {
     }
 
     fn status(&self) -> BoxFuture<'_, Result<StatusReport>> {
-        self.run(Purpose::Read, status::status)
+        self.run(Purpose::Count, status::status)
     }
 
     fn list<'a>(
@@ -46,18 +56,18 @@ impl Desk for SqliteStore {
         payloads: bool,
     ) -> BoxFuture<'a, Result<Vec<Record>>> {
         let filter = filter.clone();
-        self.run(Purpose::Read, move |session| {
+        self.run(Purpose::Look, move |session| {
             look::list(session, &filter, page, payloads)
         })
     }
 
     fn count<'a>(&'a self, filter: &'a Filter) -> BoxFuture<'a, Result<u64>> {
         let filter = filter.clone();
-        self.run(Purpose::Read, move |session| look::count(session, &filter))
+        self.run(Purpose::Count, move |session| look::count(session, &filter))
     }
 
     fn find(&self, message: MessageRef) -> BoxFuture<'_, Result<Option<Detail>>> {
-        self.run(Purpose::Read, move |session| look::find(session, message))
+        self.run(Purpose::Look, move |session| look::find(session, message))
     }
 
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>> {
@@ -75,7 +85,7 @@ impl Desk for SqliteStore {
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
         let (filter, act) = (filter.clone(), act.clone());
         self.run(Purpose::Write, move |session| {
-            rescue::redrive(session, &filter, at_most, &act)
+            rescue::rescue(session, JobKind::Redrive, &filter, at_most, &act)
         })
     }
 
@@ -87,7 +97,7 @@ impl Desk for SqliteStore {
     ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
         let (filter, act) = (filter.clone(), act.clone());
         self.run(Purpose::Write, move |session| {
-            rescue::discard(session, &filter, at_most, &act)
+            rescue::rescue(session, JobKind::Discard, &filter, at_most, &act)
         })
     }
 
@@ -109,14 +119,10 @@ impl Desk for SqliteStore {
         act: Option<&'a Act>,
     ) -> BoxFuture<'a, Result<Replayed>> {
         let (replay, act) = (replay.clone(), act.cloned());
-        let purpose = act.as_ref().map_or(Purpose::Read, |_| Purpose::Write);
+        let purpose = act.as_ref().map_or(Purpose::Look, |_| Purpose::Write);
         self.run(purpose, move |session| {
             replay::replay(session, &replay, after, act.as_ref())
         })
-    }
-
-    fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
-        self.run(Purpose::Read, move |session| audit::newest(session, limit))
     }
 
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
@@ -132,15 +138,15 @@ impl Desk for SqliteStore {
     }
 
     fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {
-        self.run(Purpose::Read, hold::all)
+        self.run(Purpose::Look, hold::all)
     }
 
     fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>> {
-        self.run(Purpose::Read, hold::workers)
+        self.run(Purpose::Look, hold::workers)
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {
-        self.run(Purpose::Read, look::parked_lanes)
+        self.run(Purpose::Look, look::parked_lanes)
     }
 
     fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>> {
@@ -149,6 +155,64 @@ impl Desk for SqliteStore {
     }
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
-        self.run(Purpose::Read, examine::examine)
+        self.run(Purpose::Count, examine::examine)
+    }
+
+    fn verify_audit(&self, after: Option<AuditMark>, limit: usize) -> BoxFuture<'_, Result<AuditStep>> {
+        self.run(Purpose::Read, move |session| audit::verify(session, after, limit))
+    }
+}
+
+impl JobDesk for SqliteStore {
+    fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let (job, act) = (job.clone(), act.clone());
+        self.run(Purpose::Write, move |session| job::create(session, &job, &act))
+    }
+
+    fn jobs(&self, limit: usize) -> BoxFuture<'_, Result<Vec<Job>>> {
+        self.run(Purpose::Read, move |session| job::newest(session, limit))
+    }
+
+    fn job(&self, id: i64) -> BoxFuture<'_, Result<Option<Job>>> {
+        self.run(Purpose::Read, move |session| job::one(session, id))
+    }
+
+    fn pause_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let act = act.clone();
+        self.run(Purpose::Write, move |session| {
+            job::turn(session, Turn::Pause, id, &act)
+        })
+    }
+
+    fn resume_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let act = act.clone();
+        self.run(Purpose::Write, move |session| {
+            job::turn(session, Turn::Resume, id, &act)
+        })
+    }
+
+    fn cancel_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
+        let act = act.clone();
+        self.run(Purpose::Write, move |session| {
+            job::turn(session, Turn::Cancel, id, &act)
+        })
+    }
+
+    fn step_job<'a>(
+        &'a self,
+        worker: &'a WorkerId,
+        only: Option<i64>,
+    ) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(async move {
+            // Looked for first: the one writer is not kept from its work for nothing.
+            let looking = worker.clone();
+            let due = self.run(Purpose::Read, move |session| job::due(session, &looking, only));
+            if due.await?.is_none() {
+                return Ok(None);
+            }
+            let worker = worker.clone();
+            self.run(Purpose::Write, move |session| job::step(session, &worker, only))
+                .await
+        })
     }
 }

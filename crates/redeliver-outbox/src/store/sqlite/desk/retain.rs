@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Done, Session, row};
+use super::{Done, Session, audit, issues, row};
 use crate::{
     desk::{Removed, Retention},
-    limits::{DEDUPLICATION_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH, SILENT_WORKER_RETENTION},
+    limits::{
+        DEDUPLICATION_RETENTION, JOB_RETENTION, RESUMED_LANE_RETENTION, RETENTION_BATCH,
+        SILENT_WORKER_RETENTION,
+    },
     millis_up,
 };
 
@@ -33,7 +36,6 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
     }
     let rows = [
         (retention.inbox, include_str!("../sql/retain_inbox.sql")),
-        (retention.audit, include_str!("../sql/retain_audit.sql")),
         (
             Some(DEDUPLICATION_RETENTION),
             include_str!("../sql/retain_deduplication.sql"),
@@ -42,6 +44,11 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
             Some(RESUMED_LANE_RETENTION),
             include_str!("../sql/retain_lanes.sql"),
         ),
+        (
+            Some(JOB_RETENTION),
+            include_str!("../sql/retain_job_messages.sql"),
+        ),
+        (Some(JOB_RETENTION), include_str!("../sql/retain_jobs.sql")),
         (
             Some(SILENT_WORKER_RETENTION),
             include_str!("../sql/forget_workers.sql"),
@@ -54,6 +61,11 @@ pub(super) fn retain(session: &Session<'_>, retention: &Retention) -> Done<Remov
             note(&mut removed, rows, rows);
         }
     }
+    if let Some(age) = retention.audit {
+        let rows = audit::retain(session, age)?;
+        note(&mut removed, rows, rows);
+    }
+    removed.more |= issues::group(session)?;
     Ok(removed)
 }
 

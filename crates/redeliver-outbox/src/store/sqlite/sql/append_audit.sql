@@ -1,2 +1,2 @@
-INSERT INTO redeliver_audit (at, who, action, message_number, message_salt, why, detail)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+INSERT INTO redeliver_audit (number, at, who, action, message_number, message_salt, why, detail, hash)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)

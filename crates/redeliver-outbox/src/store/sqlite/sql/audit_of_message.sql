@@ -1,4 +1,4 @@
-SELECT at, who, action, message_number, message_salt, why, detail
+SELECT number, at, who, action, message_number, message_salt, why, detail, hash
 FROM redeliver_audit
 WHERE message_number = ?1
 ORDER BY number

@@ -1,0 +1,24 @@
+# One program on a small system, as a user without rights.
+#
+#   docker build -t redeliver .
+#   docker run -v redeliver:/data -p 127.0.0.1:8420:8420 \
+#     -e REDELIVER_SERVER__TOKENS__ME__SECRET=… -e REDELIVER_SERVER__TOKENS__ME__ROLE=operate redeliver
+#
+# Every setting can be given as a variable (docs/configuration.md); a configuration is read from /data/redeliver.toml if it is there.
+# Within the container it must listen to everybody, and so it asks for a token.
+FROM rust:1.95-slim-bookworm AS build
+RUN apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+COPY . .
+RUN cargo build --release --locked -p redeliver-cli
+
+FROM debian:bookworm-slim
+RUN useradd --system --uid 10001 redeliver && install -d -o redeliver /data
+COPY --from=build /source/target/release/redeliver /usr/local/bin/redeliver
+USER redeliver
+WORKDIR /data
+VOLUME /data
+ENV REDELIVER_DATABASE=sqlite:///data/redeliver.db REDELIVER_LISTEN=0.0.0.0:8420
+EXPOSE 8420
+ENTRYPOINT ["redeliver"]
+CMD ["serve"]

@@ -1,0 +1,68 @@
+use std::{convert::Infallible, time::Duration};
+
+use redeliver::clock;
+use redeliver_outbox::{
+    desk::JobStep,
+    job::{Decision, JobState},
+    relay::RelayConfig,
+};
+use serde_json::json;
+
+use super::{
+    super::{database::Outbox, job::line},
+    telling::Telling,
+};
+
+/// How often it is looked whether a job is due.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Takes the steps of jobs that are due, for as long as the relay runs.
+pub(super) async fn step(outbox: &Outbox, took: impl Fn(&JobStep)) -> Infallible {
+    let me = RelayConfig::unique().worker;
+    let mut failing = false;
+    loop {
+        match outbox.desk().step_job(&me, None).await {
+            // Another may be due as well.
+            Ok(Some(step)) => {
+                failing = false;
+                took(&step);
+            }
+            Ok(None) => {
+                failing = false;
+                clock::sleep(LOOK).await;
+            }
+            Err(error) => {
+                // Told once: the relay tells of the same database.
+                if !failing {
+                    tracing::warn!(target: "redeliver", "cannot take the next step of a job: {error}");
+                }
+                failing = true;
+                clock::sleep(LOOK).await;
+            }
+        }
+    }
+}
+
+/// Waiting is no news.
+pub(super) fn tell(telling: Telling, step: &JobStep) {
+    if step.decision == Decision::Wait {
+        return;
+    }
+    let job = &step.job;
+    let words = match job.state {
+        JobState::Stopped | JobState::Done => format!("{}; {}", line(job), job.note),
+        _ => line(job),
+    };
+    let figures = json!({
+        "event": "job",
+        "job": job.id,
+        "state": job.state.as_str(),
+        "released": job.tally.released,
+        "matched": job.tally.matched,
+        "delivered": job.tally.delivered,
+        "failing": job.tally.failing,
+        "failed": job.tally.failed,
+        "note": job.note,
+    });
+    telling.note(&words, &figures);
+}

@@ -1,0 +1,110 @@
+//! The relays of this process.
+
+use std::{sync::Arc, time::Duration};
+
+use redeliver::clock;
+use redeliver_outbox::relay::{Figures, Finished, Relay, RelayConfig, Witness};
+use tokio::{sync::watch, task::JoinSet};
+
+use super::{
+    super::{database::Outbox, settings::Settings},
+    shown::Reader,
+};
+use crate::output;
+
+/// How long relays that run by an old configuration are waited for before those with the new one begin beside them.
+const HANDOVER: Duration = Duration::from_secs(2);
+
+/// The relays of this process: as many as it is configured to run on a server, and one on SQLite, which has one writer.
+pub(super) struct Relays {
+    running: JoinSet<Finished>,
+    /// Of all that have ever run, so that sums only grow.
+    pub(super) figures: Vec<Arc<Figures>>,
+    stop: watch::Sender<bool>,
+    witness: Arc<dyn Witness>,
+}
+
+impl Relays {
+    pub(super) fn start(outbox: &Outbox, reader: &Reader, witness: Arc<dyn Witness>) -> Self {
+        let mut relays = Self {
+            running: JoinSet::new(),
+            figures: Vec::new(),
+            stop: watch::Sender::new(false),
+            witness,
+        };
+        relays.begin(outbox, reader);
+        relays
+    }
+
+    fn begin(&mut self, outbox: &Outbox, reader: &Reader) {
+        let settings = &outbox.settings;
+        let count = if settings.is_sqlite() {
+            1
+        } else {
+            settings.relay.workers.max(1)
+        };
+        self.stop = watch::Sender::new(false);
+        for _ in 0..count {
+            let store = Arc::clone(&outbox.opened.store);
+            let relay = Relay::new(store, reader.of(&settings.routes), config(settings))
+                .witnessed_by(Arc::clone(&self.witness));
+            self.figures.push(relay.figures());
+            let mut stopped = self.stop.subscribe();
+            self.running.spawn(async move {
+                // A sender that is gone says the same as one that says stop.
+                relay
+                    .run(async move { drop(stopped.wait_for(|stop| *stop).await) })
+                    .await
+            });
+        }
+    }
+
+    /// Goes on by other settings. What is on its way is finished by the old ones, and waited for only for a moment: one destination that
+    /// is slow must not hold up the others.
+    pub(super) async fn follow(&mut self, outbox: &Outbox, reader: &Reader) {
+        self.stop.send_replace(true);
+        let handover = clock::now();
+        while self.running.len() > 0 {
+            let left = HANDOVER.saturating_sub(clock::now().since(handover));
+            match tokio::time::timeout(left, self.running.join_next()).await {
+                Ok(Some(Err(error))) => output::note(&format!("a relay ended early: {error}")),
+                Ok(_) => {}
+                Err(_) => break,
+            }
+        }
+        self.begin(outbox, reader);
+    }
+
+    pub(super) async fn stop(mut self) -> Finished {
+        self.stop.send_replace(true);
+        let mut all = Finished {
+            clean: true,
+            abandoned: 0,
+        };
+        while let Some(ended) = self.running.join_next().await {
+            match ended {
+                Ok(finished) => {
+                    all.clean &= finished.clean;
+                    all.abandoned += finished.abandoned;
+                }
+                Err(error) => {
+                    output::note(&format!("a relay ended early: {error}"));
+                    all.clean = false;
+                }
+            }
+        }
+        all
+    }
+}
+
+fn config(settings: &Settings) -> RelayConfig {
+    let relay = &settings.relay;
+    RelayConfig {
+        lease: relay.lease,
+        window: relay.window,
+        window_bytes: relay.window_bytes,
+        poll_latest: relay.poll_latest,
+        shutdown: relay.shutdown,
+        ..RelayConfig::unique()
+    }
+}

@@ -1,0 +1,169 @@
+//! One destination: how it is and why, how fast it goes, what it is configured to be, and holding it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::{Path, State};
+use redeliver_outbox::{
+    Timestamp,
+    desk::{Filter, Page, StatusReport},
+    destination::{Expects, Route},
+    state::Status,
+};
+use redeliver_policy::duration;
+
+use super::{
+    acting::Acting,
+    address::messages,
+    destinations::{Row, address, row},
+    done::Done,
+    frame::{Answered, DESTINATIONS, Frame, Visitor, page as answer},
+    messages as list,
+    words::{Chip, Pace, bytes},
+};
+use crate::{
+    commands::outbox::destination::overview,
+    readable,
+    web::{problem::Problem, site::Site},
+};
+
+/// How many failing messages are looked at.
+const FAILING: usize = 10;
+
+/// How one worker finds it.
+#[derive(Debug)]
+struct Found {
+    worker: String,
+    chip: Chip,
+    pace: Pace,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "destination.html", blocks = ["live"])]
+struct Destination {
+    frame: Frame,
+    row: Row,
+    held: bool,
+    act: String,
+    chart: String,
+    latency: String,
+    settings: Vec<(&'static str, String)>,
+    found: Vec<Found>,
+    failing: Vec<list::Row>,
+    messages: String,
+    standing_href: String,
+}
+
+pub(super) async fn page(
+    State(site): State<Arc<Site>>,
+    visitor: Visitor,
+    Path(name): Path<String>,
+) -> Answered {
+    let Some(status) = site.status().await? else {
+        let detail = "the outbox is being counted for the first time; come again in a moment";
+        return Err(Problem::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, detail).into());
+    };
+    let report = &*status.value;
+    let all = overview::all(&site.about.routes, report);
+    let Some(destination) = all.iter().find(|destination| destination.name == name) else {
+        let detail = format!(
+            "there is no destination {} in this configuration, and no message for one",
+            readable::line(&name, 80)
+        );
+        return Err(Problem::not_found(detail).into());
+    };
+    let filter = Filter {
+        statuses: vec![Status::Failed],
+        destination: Some(name.clone()),
+        ..Filter::default()
+    };
+    let look = Page {
+        after: None,
+        limit: FAILING,
+        newest_first: true,
+        until: None,
+    };
+    let failing = site.desk.list(&filter, look, false).await?;
+    let now = Timestamp::wall();
+    let here = address(&name);
+    let page = Destination {
+        frame: Frame::new(readable::line(&name, 80), DESTINATIONS, &site, &visitor),
+        row: row(destination, report, &site.pulse.points()),
+        held: destination.hold.is_some(),
+        act: format!(
+            "{here}/{}",
+            if destination.hold.is_some() {
+                "resume"
+            } else {
+                "pause"
+            }
+        ),
+        chart: format!("/charts{here}"),
+        latency: format!("/charts{here}/latency"),
+        settings: site.about.routes.get(&name).map_or_else(Vec::new, settings),
+        found: found(report, &name),
+        failing: failing.iter().map(|record| list::Row::of(record, now)).collect(),
+        messages: messages(&[("to", &name)]),
+        standing_href: messages(&[("to", &name), ("status", "parked")]),
+    };
+    Ok(answer(&visitor, &page, &page.as_live()))
+}
+
+fn found(report: &StatusReport, name: &str) -> Vec<Found> {
+    let alive = report.workers.iter().filter(|worker| worker.alive);
+    alive
+        .filter_map(|worker| {
+            let live = worker.destinations.get(name)?;
+            Some(Found {
+                worker: readable::line(&worker.id, 80),
+                chip: Chip::of_destination(live.state.as_str()),
+                pace: Pace::of(live),
+            })
+        })
+        .collect()
+}
+
+fn settings(route: &Route) -> Vec<(&'static str, String)> {
+    let yes = |yes: bool| if yes { "yes" } else { "no" }.to_owned();
+    vec![
+        ("Kind", route.destination.kind().to_owned()),
+        ("Policy", route.policy.to_string()),
+        ("Lane", route.lane.as_str().to_owned()),
+        ("Timeout", duration::display(route.timeout).to_string()),
+        ("Concurrency", format!("at most {}", route.concurrency)),
+        ("Largest payload", bytes(route.payload_limit as u64)),
+        (
+            "Expects",
+            match route.expects {
+                Expects::Anything => "anything".to_owned(),
+                Expects::Json => "JSON".to_owned(),
+                Expects::Schema(_) => "JSON that fits a schema".to_owned(),
+            },
+        ),
+        ("Bears the same twice", yes(route.idempotent)),
+    ]
+}
+
+pub(super) async fn pause(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    acting: Acting,
+) -> Answered {
+    let held = site.desk.pause(&name, &acting.act()).await?;
+    let done = if held.new { Done::Paused } else { Done::HeldBefore };
+    Ok(acting.went(&done.at(&address(&name), 1)))
+}
+
+pub(super) async fn resume(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    acting: Acting,
+) -> Answered {
+    let ended = site.desk.resume(&name, &acting.act()).await?;
+    let done = if ended.is_some() {
+        Done::Resumed
+    } else {
+        Done::NotHeld
+    };
+    Ok(acting.went(&done.at(&address(&name), 1)))
+}

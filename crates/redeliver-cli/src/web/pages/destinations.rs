@@ -1,0 +1,99 @@
+//! Every destination: how it is, how fast it goes, what waits for it.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::extract::State;
+use redeliver_outbox::desk::StatusReport;
+
+use super::{
+    address::{encoded, messages},
+    charts,
+    frame::{Answered, DESTINATIONS, Frame, Visitor, page as answer},
+    picture::{Lines, Share},
+    words::{Chip, Pace, Prose, about, freshness, grouped},
+};
+use crate::{
+    commands::outbox::destination::overview::{self, Overview},
+    readable,
+    web::{pulse::Point, site::Site},
+};
+
+/// The page of a destination.
+pub(super) fn address(name: &str) -> String {
+    format!("/destinations/{}", encoded(name))
+}
+
+/// One destination, as a row.
+#[derive(Debug)]
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) href: String,
+    pub(super) chip: Chip,
+    pub(super) trouble: Prose,
+    pub(super) configured: bool,
+    pub(super) pace: Option<Pace>,
+    pub(super) fill: Share,
+    pub(super) spark: Lines,
+    pub(super) due_now: String,
+    pub(super) waiting: String,
+    /// Put away and parked.
+    pub(super) standing: String,
+    pub(super) sent: String,
+    pub(super) dead: String,
+    pub(super) dead_href: String,
+    pub(super) has_dead: bool,
+    pub(super) lag: String,
+}
+
+pub(super) fn rows(report: &StatusReport, site: &Site) -> Vec<Row> {
+    let points = site.pulse.points();
+    overview::all(&site.about.routes, report)
+        .iter()
+        .map(|destination| row(destination, report, &points))
+        .collect()
+}
+
+pub(super) fn row(destination: &Overview, report: &StatusReport, points: &[Point]) -> Row {
+    let (figures, live) = (&destination.figures, destination.live.as_ref());
+    let standing = figures.put_away + figures.parked;
+    Row {
+        name: readable::line(&destination.name, 80),
+        href: address(&destination.name),
+        chip: Chip::of_destination(destination.state()),
+        trouble: Prose::of(&destination.trouble(report.now).unwrap_or_default()),
+        configured: destination.configured,
+        pace: live.map(Pace::of),
+        fill: live.map_or(Share(0.0), |live| Share::of(live.in_flight, live.limit)),
+        spark: charts::spark(points, &destination.name),
+        due_now: grouped(figures.due_now),
+        waiting: grouped(figures.waiting),
+        standing: grouped(standing),
+        sent: grouped(figures.sent),
+        dead: grouped(figures.dead),
+        dead_href: messages(&[("status", "dead_lettered"), ("to", &destination.name)]),
+        has_dead: figures.dead > 0,
+        lag: figures.oldest_lag.map_or("–".to_owned(), about),
+    }
+}
+
+#[derive(Debug, Template)]
+#[template(path = "destinations.html", blocks = ["live"])]
+struct Destinations {
+    frame: Frame,
+    counting: bool,
+    freshness: String,
+    rows: Vec<Row>,
+}
+
+pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
+    let status = site.status().await?;
+    let report = status.as_ref().map(|status| &*status.value);
+    let destinations = Destinations {
+        counting: report.is_none(),
+        freshness: status.as_ref().map_or(String::new(), freshness),
+        rows: report.map_or_else(Vec::new, |report| rows(report, &site)),
+        frame: Frame::new("Destinations", DESTINATIONS, &site, &visitor),
+    };
+    Ok(answer(&visitor, &destinations, &destinations.as_live()))
+}

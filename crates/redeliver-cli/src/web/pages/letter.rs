@@ -1,0 +1,275 @@
+//! What is done to one dead letter: put back, given up, mended.
+
+use std::sync::Arc;
+
+use askama::Template;
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+};
+use redeliver_outbox::{
+    MessageId, Payload,
+    desk::{Detail, Edit, Filter, MessageRef},
+    limits,
+    state::Status,
+};
+
+use super::{
+    acting::{Acting, stale, version},
+    done::Done,
+    frame::{Answered, Frame, MESSAGES, Visitor, Wrong, shown},
+    message::{self, found},
+    messages::{Choice, destinations},
+    payload::{Compared, compared, pretty},
+    words::Chip,
+};
+use crate::{
+    commands::outbox::payload::is_broken_json,
+    readable,
+    web::{problem::Problem, site::Site},
+};
+
+/// The most bytes of a payload that are edited in a page: a form makes three of some bytes.
+const EDITABLE: usize = 512 << 10;
+
+fn only(id: MessageId) -> Filter {
+    Filter {
+        messages: vec![MessageRef::Id(id)],
+        statuses: vec![Status::DeadLettered],
+        ..Filter::default()
+    }
+}
+
+pub(super) async fn redrive(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    acting: Acting,
+) -> Answered {
+    let detail = found(&site, &name).await?;
+    if let Some(stale) = stale(&acting, &site, &detail) {
+        return Ok(stale);
+    }
+    let id = detail.record.id;
+    let done = site.desk.redrive(&only(id), 1, &acting.act()).await?;
+    Ok(acting.went(&Done::Redriven.at(&message::address(id), done.len() as u64)))
+}
+
+pub(super) async fn discard(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    acting: Acting,
+) -> Answered {
+    let act = acting.act_with_reason()?;
+    let detail = found(&site, &name).await?;
+    if let Some(stale) = stale(&acting, &site, &detail) {
+        return Ok(stale);
+    }
+    let id = detail.record.id;
+    let done = site.desk.discard(&only(id), 1, &act).await?;
+    Ok(acting.went(&Done::Discarded.at(&message::address(id), done.len() as u64)))
+}
+
+#[derive(Debug, Template)]
+#[template(path = "edit.html")]
+struct EditPage {
+    frame: Frame,
+    number: i64,
+    href: String,
+    chip: Chip,
+    version: String,
+    payload: String,
+    content_type: String,
+    destinations: Vec<Choice>,
+    why: String,
+    /// What is wrong with what was given.
+    wrong: Option<String>,
+    /// How it would differ; none before it was asked for.
+    preview: Option<Preview>,
+}
+
+/// What an edit would change.
+#[derive(Debug)]
+struct Preview {
+    /// None if it is too long to compare.
+    lines: Option<Vec<Compared>>,
+    other: Vec<String>,
+    nothing: bool,
+}
+
+/// A dead letter whose payload a page can hold.
+fn editable(detail: &Detail) -> Result<&str, Problem> {
+    let record = &detail.record;
+    let number = record.id.number();
+    if record.status != Status::DeadLettered {
+        let detail = format!("message {number} is no dead letter, and only those are changed");
+        return Err(Problem::new(StatusCode::CONFLICT, detail));
+    }
+    let payload = record
+        .payload
+        .as_ref()
+        .filter(|payload| payload.len() <= EDITABLE);
+    payload.and_then(Payload::as_text).ok_or_else(|| {
+        Problem::bad_request(format!(
+            "the payload of message {number} is no text, or too long for a page; `redeliver dead edit {number} --payload @FILE` changes it"
+        ))
+    })
+}
+
+pub(super) async fn edit(
+    State(site): State<Arc<Site>>,
+    visitor: Visitor,
+    Path(name): Path<String>,
+) -> Answered {
+    let detail = found(&site, &name).await?;
+    let text = editable(&detail)?;
+    let text = pretty(text).unwrap_or_else(|| text.to_owned());
+    let record = &detail.record;
+    let content_type = record.content_type.clone().unwrap_or_default();
+    let page = edit_page(&site, &visitor, &detail, text, content_type, &record.destination);
+    Ok(shown(StatusCode::OK, &page))
+}
+
+fn edit_page(
+    site: &Site,
+    visitor: &Visitor,
+    detail: &Detail,
+    payload: String,
+    content_type: String,
+    destination: &str,
+) -> EditPage {
+    let record = &detail.record;
+    EditPage {
+        frame: Frame::new(
+            format!("Edit message {}", record.id.number()),
+            MESSAGES,
+            site,
+            visitor,
+        ),
+        number: record.id.number(),
+        href: message::address(record.id),
+        chip: Chip::of(record.status),
+        version: version(detail),
+        payload,
+        content_type,
+        destinations: destinations(site, destination),
+        why: String::new(),
+        wrong: None,
+        preview: None,
+    }
+}
+
+/// Shows what would change; or changes it, and perhaps puts it back too.
+pub(super) async fn save(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    acting: Acting,
+) -> Answered {
+    let detail = found(&site, &name).await?;
+    if let Some(stale) = stale(&acting, &site, &detail) {
+        return Ok(stale);
+    }
+    let before = editable(&detail)?;
+    let record = &detail.record;
+    let fields = &acting.fields;
+    // A browser ends lines in its own way.
+    let given = fields.exact("payload").unwrap_or_default().replace("\r\n", "\n");
+    let content_type = fields.get("content_type").unwrap_or_default();
+    let destination = fields.get("to").unwrap_or(&record.destination);
+    let edit = changes(&detail, before, &given, content_type, destination);
+    let nothing = edit == Edit::default();
+    let wrong = refused(&edit, &detail);
+    if let (Some("save" | "save-and-redrive"), None) = (fields.get("step"), &wrong) {
+        return kept(&site, &acting, &detail, &edit, nothing).await;
+    }
+    let mut page = edit_page(
+        &site,
+        &acting.visitor,
+        &detail,
+        given,
+        content_type.to_owned(),
+        destination,
+    );
+    page.why = readable::line(acting.why(), 400);
+    page.preview = wrong.is_none().then(|| preview(&detail, &edit, nothing));
+    let status = if wrong.is_some() {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    page.wrong = wrong;
+    Ok(shown(status, &page))
+}
+
+/// Only what is different. A payload that was only laid out for reading is not.
+fn changes(detail: &Detail, before: &str, given: &str, content_type: &str, destination: &str) -> Edit {
+    let record = &detail.record;
+    let same = given == before || pretty(before).is_some_and(|pretty| pretty == given);
+    let differs = |new: &str, old: &str| (new != old).then(|| new.to_owned());
+    Edit {
+        payload: (!same).then(|| Payload::from(given)),
+        content_type: differs(content_type, record.content_type.as_deref().unwrap_or_default()),
+        headers: None,
+        destination: differs(destination, &record.destination),
+    }
+}
+
+/// Why it would be quarantined again at once.
+fn refused(edit: &Edit, detail: &Detail) -> Option<String> {
+    let record = &detail.record;
+    let content_type = edit.content_type.as_deref().or(record.content_type.as_deref());
+    let content_type = content_type.filter(|kind| !kind.is_empty());
+    let payload = edit.payload.as_ref()?;
+    if is_broken_json(payload, content_type) {
+        let what = serde_json::from_slice::<serde::de::IgnoredAny>(payload.as_bytes()).err();
+        let what = what.map_or(String::new(), |error| format!(" ({error})"));
+        return Some(format!(
+            "This is no JSON, which its content type says it is{what}: mend it, or give another content type."
+        ));
+    }
+    (payload.len() > limits::PAYLOAD_LIMIT).then(|| {
+        format!(
+            "It has {} bytes; at most {} are allowed.",
+            payload.len(),
+            limits::PAYLOAD_LIMIT
+        )
+    })
+}
+
+fn preview(detail: &Detail, edit: &Edit, nothing: bool) -> Preview {
+    let record = &detail.record;
+    let changed = |name: &str, old: &str, new: &Option<String>| {
+        let new = new.as_ref()?;
+        Some(format!(
+            "{name}: {} → {}",
+            readable::line(old, 80),
+            readable::line(new, 80)
+        ))
+    };
+    let old_type = record.content_type.as_deref().unwrap_or("application/json");
+    let other = [
+        changed("Destination", &record.destination, &edit.destination),
+        changed("Content type", old_type, &edit.content_type),
+    ];
+    Preview {
+        lines: match (&record.payload, &edit.payload) {
+            (Some(before), Some(after)) => compared(before, after),
+            _ => Some(Vec::new()),
+        },
+        other: other.into_iter().flatten().collect(),
+        nothing,
+    }
+}
+
+async fn kept(site: &Site, acting: &Acting, detail: &Detail, edit: &Edit, nothing: bool) -> Answered {
+    let (id, act) = (detail.record.id, acting.act());
+    let here = message::address(id);
+    if !nothing {
+        site.desk.edit(MessageRef::Id(id), edit, &act).await?;
+    }
+    if acting.fields.get("step") == Some("save-and-redrive") {
+        let done = site.desk.redrive(&only(id), 1, &act).await.map_err(Wrong::from)?;
+        return Ok(acting.went(&Done::Redriven.at(&here, done.len() as u64)));
+    }
+    let done = if nothing { Done::Unchanged } else { Done::Edited };
+    Ok(acting.went(&done.at(&here, 1)))
+}

@@ -1,0 +1,173 @@
+//! What an operator does to jobs, and what is remembered of it.
+
+use super::{
+    Factory,
+    failure::{Outcome, check, none, same},
+    job::{decided, deliver, left, new, runner, step},
+    redrive::dead_letters,
+    subject::act,
+};
+use crate::{
+    desk::{Act, Job, Retention},
+    job::{Decision, JobState},
+    state::Status,
+    store::{StoreError, StoreErrorKind},
+};
+
+pub(super) async fn s224_an_operator_holds_a_job_and_ends_it(factory: &dyn Factory) -> Outcome {
+    let (subject, worker, letters) = dead_letters(factory, 20).await?;
+    let made = subject.desk.create_job(&new(2), &act()).await?;
+    step(&subject).await?;
+    let why = Act {
+        who: "bo".to_owned(),
+        why: "lunch".to_owned(),
+    };
+    let paused = subject.desk.pause_job(made.id, &why).await?;
+    same!(paused.state, JobState::Paused, "the state");
+    check!(
+        paused.note.contains("bo") && paused.note.contains("lunch"),
+        "who and why: {}",
+        paused.note
+    );
+    deliver(&subject, &worker, &letters[..2]).await?;
+    check!(
+        subject
+            .desk
+            .step_job(&runner("one"), Some(made.id))
+            .await?
+            .is_none(),
+        "what is paused is not stepped"
+    );
+    refused(
+        subject.desk.pause_job(made.id, &why).await,
+        "paused already",
+        "lunch",
+    )?;
+    same!(
+        subject.desk.resume_job(made.id, &why).await?.state,
+        JobState::Canary,
+        "where it goes on"
+    );
+    refused(
+        subject.desk.resume_job(made.id, &why).await,
+        "not paused",
+        "canary",
+    )?;
+    same!(
+        decided(&subject).await?,
+        Decision::Release(4),
+        "the step after that"
+    );
+    let cancelled = subject.desk.cancel_job(made.id, &why).await?;
+    same!(cancelled.state, JobState::Cancelled, "the state in the end");
+    same!(left(&subject).await?, 14, "dead letters that are left");
+    for result in [
+        subject.desk.cancel_job(made.id, &why).await,
+        subject.desk.pause_job(made.id, &why).await,
+        subject.desk.resume_job(made.id, &why).await,
+    ] {
+        refused(result, "is over", "cancelled by bo")?;
+    }
+    refused(subject.desk.cancel_job(made.id + 1, &why).await, "no job", "")?;
+    check!(
+        subject.desk.job(made.id + 1).await?.is_none(),
+        "there is no other job"
+    );
+    let acts: Vec<String> = subject
+        .desk
+        .audit(100)
+        .await?
+        .into_iter()
+        .map(|act| act.action)
+        .collect();
+    let on_jobs: Vec<&str> = acts
+        .iter()
+        .rev()
+        .map(String::as_str)
+        .filter(|action| action.ends_with("_job"))
+        .collect();
+    same!(
+        on_jobs,
+        ["redrive_job", "pause_job", "resume_job", "cancel_job"],
+        "the acts on record"
+    );
+    Ok(())
+}
+
+fn refused(result: crate::store::Result<Job>, what: &str, more: &str) -> Outcome {
+    let kind = result.as_ref().err().map(StoreError::kind);
+    same!(
+        kind,
+        Some(StoreErrorKind::NotFound),
+        "the kind of error of {result:?}"
+    );
+    let told = result.err().map(|error| error.to_string()).unwrap_or_default();
+    check!(
+        told.contains(what) && told.contains(more),
+        "it says what happened: {told}"
+    );
+    Ok(())
+}
+
+pub(super) async fn s225_every_message_of_a_job_is_on_record(factory: &dyn Factory) -> Outcome {
+    let (subject, _, letters) = dead_letters(factory, 3).await?;
+    let made = subject.desk.create_job(&new(3), &act()).await?;
+    step(&subject).await?;
+    for id in letters {
+        let audit = subject.detail(id).await?.audit;
+        let met: Vec<_> = audit
+            .iter()
+            .map(|act| (act.action.as_str(), act.who.as_str()))
+            .collect();
+        same!(met, [("redrive", "ana")], "the acts on it");
+        let detail: serde_json::Value = serde_json::from_str(&audit[0].detail).unwrap_or_default();
+        same!(detail["job"], made.id, "the job that did it");
+    }
+    let chain = subject.desk.verify_audit(None, 100).await?;
+    same!((chain.fit.len(), chain.broken), (4, None), "the chain");
+    Ok(())
+}
+
+pub(super) async fn s230_a_job_that_makes_no_sense_is_refused(factory: &dyn Factory) -> Outcome {
+    let (subject, ..) = dead_letters(factory, 1).await?;
+    let mut endless = new(1);
+    endless.plan.factor = 0;
+    let mut live = new(1);
+    live.filter.statuses = vec![Status::Sent];
+    for job in [endless, live] {
+        let result = subject.desk.create_job(&job, &act()).await;
+        let kind = result.as_ref().err().map(StoreError::kind);
+        same!(
+            kind,
+            Some(StoreErrorKind::BadInput),
+            "the kind of error of {result:?}"
+        );
+    }
+    none!(subject.desk.jobs(10).await?, "jobs after that");
+    none!(subject.desk.audit(10).await?, "acts after that");
+    Ok(())
+}
+
+pub(super) async fn s231_old_jobs_are_forgotten_with_their_messages(factory: &dyn Factory) -> Outcome {
+    let (subject, ..) = dead_letters(factory, 2).await?;
+    let old = subject.desk.create_job(&new(1), &act()).await?;
+    step(&subject).await?;
+    subject.desk.cancel_job(old.id, &act()).await?;
+    let paused = subject.desk.create_job(&new(1), &act()).await?;
+    subject.desk.pause_job(paused.id, &act()).await?;
+    let past = subject.time_from_now(-40 * 24 * 3_600_000).await?;
+    subject
+        .execute(&format!("UPDATE redeliver_jobs SET updated_at = {past}"))
+        .await?;
+    for _ in 0..2 {
+        subject.desk.retain(&Retention::default()).await?;
+    }
+    let kept: Vec<i64> = subject.desk.jobs(10).await?.iter().map(|job| job.id).collect();
+    same!(kept, [paused.id], "the jobs that are left");
+    let messages = subject
+        .harness
+        .rows("SELECT number FROM redeliver_job_messages")
+        .await?;
+    same!(messages.len(), 0, "messages of jobs that are left");
+    Ok(())
+}

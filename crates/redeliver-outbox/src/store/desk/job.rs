@@ -1,0 +1,401 @@
+//! Jobs: all of them that is no statement.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::{
+    MessageId,
+    desk::{Act, Filter, Job, JobStep, NewJob, Page},
+    job::{self, Decision, JobKind, JobPlan, JobState, NoJobWord, Tally},
+    limits::JOB_LEASE,
+    millis_up,
+    store::{
+        Result, StoreError, StoreErrorKind, WorkerId,
+        columns::{Columns, Known as _},
+    },
+};
+
+/// A row of `jobs.sql`, `job.sql`, `lock_job.sql` and `due_job.sql`.
+pub(in crate::store) fn job(row: &mut dyn Columns) -> Result<Job> {
+    let strange = |error: NoJobWord| unreadable().caused_by(error);
+    Ok(Job {
+        id: row.number()?,
+        kind: row.known_text()?.parse().map_err(strange)?,
+        filter: Filter::from_json(&row.known_text()?).map_err(|error| unreadable().caused_by(error))?,
+        act: Act {
+            who: row.known_text()?,
+            why: row.known_text()?,
+        },
+        state: row.known_text()?.parse().map_err(strange)?,
+        plan: JobPlan {
+            canary: row.count()?,
+            factor: row.count()?,
+            interval: Duration::from_millis(row.count()?),
+            stop_permille: row.count()?,
+        },
+        tally: Tally {
+            matched: row.count()?,
+            released: row.count()?,
+            delivered: row.count()?,
+            failing: row.count()?,
+            failed: row.count()?,
+        },
+        wave: row.count()?,
+        exhausted: row.flag()?,
+        reached: row.number()?,
+        looked: row.number()?,
+        created_at: row.known_time()?,
+        updated_at: row.known_time()?,
+        next_step_at: row.known_time()?,
+        runner: row.text()?,
+        note: row.known_text()?,
+    })
+}
+
+fn unreadable() -> StoreError {
+    let what = "the table of jobs holds a job that this program cannot read";
+    StoreError::new(StoreErrorKind::Other, what).next("run the newer redeliver that made it")
+}
+
+/// Refuses a job that could not be done, and cuts its filter to dead letters.
+pub(in crate::store) fn check(new: &NewJob) -> Result<NewJob> {
+    let wrong = |what: String| StoreError::new(StoreErrorKind::BadInput, what);
+    new.plan
+        .validate()
+        .map_err(|invalid| wrong(format!("the job's plan: {invalid}")))?;
+    let Some((filter, _)) = super::dead_letters(&new.filter, 1) else {
+        let what = "a job is for dead letters, and the filter asks for others".to_owned();
+        return Err(wrong(what).next("leave the status out"));
+    };
+    Ok(NewJob {
+        filter,
+        ..new.clone()
+    })
+}
+
+/// How many a new job is for.
+pub(in crate::store) fn matched(new: &NewJob, matching: u64) -> u64 {
+    new.at_most.map_or(matching, |most| most.min(matching))
+}
+
+/// The state that a new job begins in.
+pub(in crate::store) fn first_state(new: &NewJob) -> JobState {
+    job::resumed(&new.plan, &Tally::default())
+}
+
+/// What the audit calls the making of a job.
+pub(in crate::store) const fn action(kind: JobKind) -> &'static str {
+    match kind {
+        JobKind::Discard => "discard_job",
+        _ => "redrive_job",
+    }
+}
+
+/// What the audit says of a new job.
+pub(in crate::store) fn made(id: i64, new: &NewJob, matched: u64) -> String {
+    json!({
+        "job": id,
+        "matched": matched,
+        "filter": new.filter.to_json(),
+        "canary": new.plan.canary,
+        "factor": new.plan.factor,
+        "interval_ms": millis_up(new.plan.interval),
+        "stop_permille": new.plan.stop_permille,
+    })
+    .to_string()
+}
+
+/// What the audit says of anything else that is done to a job, or by it.
+pub(in crate::store) fn of_job(id: i64) -> String {
+    json!({ "job": id }).to_string()
+}
+
+/// What an operator does to a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::store) enum Turn {
+    Pause,
+    Resume,
+    Cancel,
+}
+
+impl Turn {
+    /// What the audit calls it.
+    pub(in crate::store) const fn action(self) -> &'static str {
+        match self {
+            Self::Pause => "pause_job",
+            Self::Resume => "resume_job",
+            Self::Cancel => "cancel_job",
+        }
+    }
+
+    /// The job after it, or why not.
+    pub(in crate::store) fn of(self, id: i64, found: Option<Job>, act: &Act) -> Result<Job> {
+        let mut job = found.ok_or_else(|| none(id))?;
+        let refuse = |what: String, next: &'static str| {
+            Err(StoreError::new(StoreErrorKind::NotFound, what).next(next))
+        };
+        let said = if act.why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", crate::limits::error_text(&act.why))
+        };
+        match (self, job.state) {
+            (_, over) if over.is_over() => {
+                let what = format!("job {id} is over: {}", ended(&job));
+                return refuse(what, "make a new one for what is left");
+            }
+            (Self::Pause, JobState::Paused) => {
+                return refuse(
+                    format!("job {id} is paused already: {}", job.note),
+                    "resume or cancel it",
+                );
+            }
+            (Self::Resume, state) if state != JobState::Paused => {
+                let what = format!("job {id} is not paused: it is {state}, and goes on by itself");
+                return refuse(what, "look at it again");
+            }
+            (Self::Pause, _) => {
+                job.state = JobState::Paused;
+                job.note = format!("paused by {}{said}", act.who);
+            }
+            (Self::Resume, _) => {
+                job.state = job::resumed(&job.plan, &job.tally);
+                job.note = format!("resumed by {}{said}", act.who);
+            }
+            (Self::Cancel, _) => {
+                job.state = JobState::Cancelled;
+                job.note = format!("cancelled by {}{said}; what was let out stays out", act.who);
+            }
+        }
+        job.runner = None;
+        Ok(job)
+    }
+}
+
+fn ended(job: &Job) -> String {
+    match job.state {
+        JobState::Done => "it is done".to_owned(),
+        _ => job.note.clone(),
+    }
+}
+
+/// There is none with this number.
+pub(in crate::store) fn none(id: i64) -> StoreError {
+    let what = format!("there is no job {id}");
+    StoreError::new(StoreErrorKind::NotFound, what).next("look for it in the list of jobs")
+}
+
+/// What has become of a message: a row of `job_waiting.sql` or `job_failing.sql`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::store) struct Outcome {
+    pub(in crate::store) number: i64,
+    pub(in crate::store) outcome: String,
+}
+
+pub(in crate::store) fn outcome(row: &mut dyn Columns) -> Result<Outcome> {
+    Ok(Outcome {
+        number: row.number()?,
+        outcome: row.known_text()?,
+    })
+}
+
+/// What has changed since the last step, to be written to the messages of the job; its tally tells it already.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Changes {
+    pub(in crate::store) failing: Vec<i64>,
+    pub(in crate::store) failed: Vec<i64>,
+    pub(in crate::store) delivered: Vec<i64>,
+}
+
+impl Changes {
+    /// Each outcome and the messages that have it now, those only that have changed.
+    pub(in crate::store) fn each(&self) -> impl Iterator<Item = (&'static str, &[i64])> {
+        let all = [
+            ("failing", self.failing.as_slice()),
+            ("failed", self.failed.as_slice()),
+            ("delivered", self.delivered.as_slice()),
+        ];
+        all.into_iter().filter(|(_, numbers)| !numbers.is_empty())
+    }
+}
+
+/// Counts what has become of messages that were waiting, and of some that were failing; `look` is how many of these were asked for.
+pub(in crate::store) fn recount(
+    job: &mut Job,
+    waiting: &[Outcome],
+    failing: &[Outcome],
+    look: usize,
+) -> Changes {
+    let mut changes = Changes::default();
+    let known = waiting.iter().map(|message| (message, false));
+    for (message, was_failing) in known.chain(failing.iter().map(|message| (message, true))) {
+        let tally = &mut job.tally;
+        let (count, list) = match message.outcome.as_str() {
+            "failing" if !was_failing => (&mut tally.failing, &mut changes.failing),
+            "failed" => (&mut tally.failed, &mut changes.failed),
+            "delivered" => (&mut tally.delivered, &mut changes.delivered),
+            _ => continue,
+        };
+        *count += 1;
+        list.push(message.number);
+        tally.failing -= u64::from(was_failing && tally.failing > 0);
+    }
+    // Round and round, so that each has its turn.
+    job.looked = match failing.last() {
+        Some(last) if failing.len() >= look => last.number,
+        _ => 0,
+    };
+    changes
+}
+
+/// Where the next dead letters of a job are looked for.
+pub(in crate::store) const fn page(job: &Job, limit: usize) -> Page {
+    Page {
+        after: Some(job.reached),
+        limit,
+        newest_first: false,
+        until: None,
+    }
+}
+
+/// Notes what was let out: how many were wanted, the last one that was found, and those that were free.
+pub(in crate::store) fn released(job: &mut Job, wanted: usize, found: &[MessageId], free: &[MessageId]) {
+    job.tally.released += free.len() as u64;
+    if job.kind == JobKind::Discard {
+        job.tally.delivered += free.len() as u64;
+    }
+    job.wave = wanted as u64;
+    job.exhausted = found.len() < wanted;
+    job.reached = found.last().map_or(job.reached, |last| last.number());
+}
+
+/// The job after a step, and how long until the next.
+pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &WorkerId) -> JobStep {
+    let tally = job.tally;
+    let mut next = Some(job.plan.interval);
+    job.runner = Some(worker.0.clone());
+    match decision {
+        Decision::Wait => {
+            job.note = match tally.waiting() {
+                0 => "nothing to do yet".to_owned(),
+                waiting => format!("waits for what becomes of {waiting}"),
+            };
+        }
+        Decision::Release(_) => {
+            let first = tally.released <= u64::from(job.plan.canary) && job.state == JobState::Canary;
+            if !first {
+                job.state = JobState::Ramping;
+            }
+            if job.plan.canary == 0 {
+                next = Some(Duration::ZERO);
+            }
+            job.note = format!("{} of {} are out", tally.released, tally.matched);
+        }
+        Decision::Stop => {
+            job.state = JobState::Stopped;
+            job.note = format!(
+                "stopped by itself: {} of {} failed, more than {} in a thousand; {} were not let out",
+                tally.in_vain(),
+                tally.decided(),
+                job.plan.stop_permille,
+                tally.matched.saturating_sub(tally.released)
+            );
+        }
+        Decision::Finish => {
+            job.state = JobState::Done;
+            job.note = finished(&tally);
+        }
+    }
+    if job.state.is_over() {
+        job.runner = None;
+        next = None;
+    }
+    JobStep { job, decision, next }
+}
+
+fn finished(tally: &Tally) -> String {
+    let mut note = format!("done: {} of {} arrived", tally.delivered, tally.released);
+    if tally.failing > 0 {
+        note.push_str(&format!(", {} are being retried", tally.failing));
+    }
+    if tally.failed > 0 {
+        note.push_str(&format!(", {} are dead again", tally.failed));
+    }
+    let missed = tally.matched.saturating_sub(tally.released);
+    if missed > 0 {
+        note.push_str(&format!("; {missed} were no dead letters any more"));
+    }
+    note
+}
+
+/// How long a job stays with the process that stepped it.
+pub(in crate::store) fn lease_millis(step: &JobStep) -> i64 {
+    millis_up(step.next.unwrap_or_default() + JOB_LEASE)
+}
+
+/// Who stopped a job by itself, for the audit.
+pub(in crate::store) fn by_itself(worker: &WorkerId, job: &Job) -> Act {
+    Act {
+        who: worker.0.clone(),
+        why: job.note.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+
+    fn outcomes(first: i64, words: &[&str]) -> Vec<Outcome> {
+        let outcome = |(number, word): (i64, &&str)| Outcome {
+            number,
+            outcome: (*word).to_owned(),
+        };
+        (first..).zip(words).map(outcome).collect()
+    }
+
+    #[test]
+    fn outcomes_are_counted_once_and_failing_ones_again_in_turn() {
+        let mut job = Job {
+            id: 1,
+            kind: JobKind::Redrive,
+            filter: Filter::default(),
+            act: Act {
+                who: String::new(),
+                why: String::new(),
+            },
+            state: JobState::Ramping,
+            plan: JobPlan::default(),
+            tally: Tally {
+                released: 10,
+                failing: 3,
+                ..Tally::default()
+            },
+            wave: 5,
+            exhausted: false,
+            reached: 10,
+            looked: 0,
+            created_at: Timestamp::default(),
+            updated_at: Timestamp::default(),
+            next_step_at: Timestamp::default(),
+            runner: None,
+            note: String::new(),
+        };
+        let waiting = outcomes(1, &["waiting", "failing", "failed", "delivered"]);
+        let failing = outcomes(5, &["failing", "failed", "delivered"]);
+        let changes = recount(&mut job, &waiting, &failing, 3);
+        let tally = job.tally;
+        assert_eq!(
+            (tally.failing, tally.failed, tally.delivered, tally.waiting()),
+            (2, 2, 2, 4)
+        );
+        assert_eq!(
+            (changes.failing, changes.failed, changes.delivered),
+            (vec![2], vec![3, 6], vec![4, 7])
+        );
+        assert_eq!(job.looked, 7, "the next look begins behind the last one");
+        recount(&mut job, &[], &outcomes(8, &["failing"]), 3);
+        assert_eq!(job.looked, 0, "and at the beginning, after the end");
+    }
+}

@@ -1,0 +1,2 @@
+DROP TABLE IF EXISTS redeliver_job_messages;
+DROP TABLE IF EXISTS redeliver_jobs;

@@ -1,0 +1,1 @@
+SELECT number, at, who, action, message_number, message_salt, why, detail, hash FROM redeliver_audit WHERE number > ? ORDER BY number LIMIT ?

@@ -1,0 +1,1 @@
+SELECT number, hash, at < DATE_SUB(UTC_TIMESTAMP(3), INTERVAL ? * 1000 MICROSECOND) FROM redeliver_audit ORDER BY number LIMIT ?

@@ -1,0 +1,3 @@
+SELECT o.number, o.destination
+  FROM unnest($1::smallint[], $2::bigint[]) AS named (shard, number)
+  JOIN redeliver_outbox o ON o.shard = named.shard AND o.number = named.number

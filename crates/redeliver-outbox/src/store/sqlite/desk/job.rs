@@ -1,0 +1,131 @@
+//! Jobs.
+
+use super::{Done, Session, audit, look, rescue, row};
+use crate::{
+    desk::{Act, Job, JobStep, NewJob},
+    job::{Decision, decide},
+    limits::{JOB_BACKLOG, JOB_LOOK},
+    millis_up,
+    store::{
+        WorkerId,
+        desk::{
+            chain::Said,
+            job::{self, Turn},
+        },
+    },
+};
+
+pub(super) fn create(session: &Session<'_>, new: &NewJob, act: &Act) -> Done<Job> {
+    let new = job::check(new)?;
+    let matched = job::matched(&new, look::count(session, &new.filter)?);
+    let values = (
+        new.kind.as_str(),
+        new.filter.to_json().to_string(),
+        &act.who,
+        &act.why,
+        job::first_state(&new).as_str(),
+        new.plan.canary,
+        new.plan.factor,
+        millis_up(new.plan.interval),
+        new.plan.stop_permille,
+        matched.cast_signed(),
+        session.now.as_millis(),
+    );
+    session.execute(include_str!("../sql/insert_job.sql"), values)?;
+    let id = session.transaction.last_insert_rowid();
+    let detail = job::made(id, &new, matched);
+    audit::append(session, act, job::action(new.kind), None, &detail)?;
+    Ok(one(session, id)?.ok_or_else(|| job::none(id))?)
+}
+
+pub(super) fn newest(session: &Session<'_>, limit: usize) -> Done<Vec<Job>> {
+    session.read(include_str!("../sql/jobs.sql"), [row::limit(limit)], job::job)
+}
+
+pub(super) fn one(session: &Session<'_>, id: i64) -> Done<Option<Job>> {
+    Ok(session
+        .read(include_str!("../sql/job.sql"), [id], job::job)?
+        .pop())
+}
+
+pub(super) fn turn(session: &Session<'_>, turn: Turn, id: i64, act: &Act) -> Done<Job> {
+    let job = turn.of(id, one(session, id)?, act)?;
+    save(session, &job, 0, 0)?;
+    audit::append(session, act, turn.action(), None, &job::of_job(id))?;
+    Ok(one(session, id)?.ok_or_else(|| job::none(id))?)
+}
+
+/// The one that is due first.
+pub(super) fn due(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) -> Done<Option<Job>> {
+    let values = (session.now.as_millis(), &worker.0, only);
+    Ok(session
+        .read(include_str!("../sql/due_job.sql"), values, job::job)?
+        .pop())
+}
+
+pub(super) fn step(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) -> Done<Option<JobStep>> {
+    let Some(mut job) = due(session, worker, only)? else {
+        return Ok(None);
+    };
+    recount(session, &mut job)?;
+    let decision = decide(&job.plan, job.state, &job.tally, job.wave, job.exhausted);
+    let mut out = Vec::new();
+    if let Decision::Release(count) = decision {
+        let found = rescue::dead_letters(session, &job.filter, job::page(&job, count))?;
+        rescue::change(session, job.kind, &found)?;
+        for id in &found {
+            let values = (job.id, id.number());
+            session.execute(include_str!("../sql/note_job_message.sql"), values)?;
+        }
+        job::released(&mut job, count, &found, &found);
+        out = found;
+    }
+    let step = job::stepped(job, decision, worker);
+    let job = &step.job;
+    let wait = millis_up(step.next.unwrap_or_default());
+    save(session, job, wait, job::lease_millis(&step))?;
+    let detail = job::of_job(job.id);
+    let said = Said::of_each(job.kind.as_str(), &out, &detail);
+    audit::append_all(session, &job.act, &said)?;
+    if decision == Decision::Stop {
+        audit::append(session, &job::by_itself(worker, job), "stop_job", None, &detail)?;
+    }
+    Ok(Some(step))
+}
+
+fn recount(session: &Session<'_>, job: &mut Job) -> Done<()> {
+    let values = (job.id, row::limit(JOB_BACKLOG + crate::limits::JOB_BATCH));
+    let waiting = session.read(include_str!("../sql/job_waiting.sql"), values, job::outcome)?;
+    let values = (job.id, job.looked, row::limit(JOB_LOOK));
+    let failing = session.read(include_str!("../sql/job_failing.sql"), values, job::outcome)?;
+    let changes = job::recount(job, &waiting, &failing, JOB_LOOK);
+    for (outcome, numbers) in changes.each() {
+        for number in numbers {
+            let values = (job.id, number, outcome);
+            session.execute(include_str!("../sql/settle_job_message.sql"), values)?;
+        }
+    }
+    Ok(())
+}
+
+fn save(session: &Session<'_>, job: &Job, wait: i64, lease: i64) -> Done<()> {
+    let values = rusqlite::params![
+        job.id,
+        job.state.as_str(),
+        job.tally.released.cast_signed(),
+        job.tally.delivered.cast_signed(),
+        job.tally.failing.cast_signed(),
+        job.tally.failed.cast_signed(),
+        job.wave.cast_signed(),
+        job.exhausted,
+        job.reached,
+        job.looked,
+        job.runner,
+        job.note,
+        session.now.as_millis(),
+        wait,
+        lease,
+    ];
+    session.execute(include_str!("../sql/save_job.sql"), values)?;
+    Ok(())
+}

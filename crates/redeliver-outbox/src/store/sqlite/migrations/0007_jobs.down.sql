@@ -1,0 +1,2 @@
+DROP TABLE redeliver_job_messages;
+DROP TABLE redeliver_jobs;

@@ -1,0 +1,5 @@
+SELECT number, at, who, action, message_number, message_salt, why, detail, hash
+FROM redeliver_audit
+WHERE number > ?1
+ORDER BY number
+LIMIT ?2

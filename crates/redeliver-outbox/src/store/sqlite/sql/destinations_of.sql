@@ -1,0 +1,1 @@
+SELECT destination FROM redeliver_outbox WHERE number = ?1

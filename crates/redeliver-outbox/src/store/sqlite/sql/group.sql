@@ -1,0 +1,1 @@
+UPDATE redeliver_dead SET fingerprint = ?2 WHERE number = ?1 AND fingerprint = ''

@@ -1,0 +1,1 @@
+SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'redeliver_outbox'), 0)

@@ -1,0 +1,1 @@
+UPDATE redeliver_job_messages SET outcome = ?3 WHERE job = ?1 AND number = ?2
