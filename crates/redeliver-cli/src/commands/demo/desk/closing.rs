@@ -40,9 +40,14 @@ impl Closing {
     pub(super) fn value(&self, database: &str, config: &Path) -> Value {
         let account = &self.account;
         let destinations = self.names().map(|name| (name.to_owned(), self.of(name)));
-        let kinds = self.news.kinds.iter();
-        let kinds = kinds.map(|((destination, reason, _), dead)| {
-            json!({ "destination": destination, "reason": reason.as_str(), "error": dead.error, "count": dead.count })
+        let issues = self.news.issues.iter().map(|(fingerprint, issue)| {
+            json!({
+                "issue": fingerprint.to_string(),
+                "destination": issue.destination,
+                "reason": issue.reason.as_str(),
+                "error": issue.error,
+                "count": issue.count,
+            })
         });
         json!({
             "held": account.broken().is_none(),
@@ -63,7 +68,7 @@ impl Closing {
             "early": account.early,
             "never_taken": account.never_taken,
             "requests_not_followed": self.heard.missed,
-            "dead_letters": kinds.collect::<Vec<_>>(),
+            "issues": issues.collect::<Vec<_>>(),
             "destinations": destinations.collect::<serde_json::Map<_, _>>(),
         })
     }
@@ -88,20 +93,20 @@ impl Closing {
     pub(super) fn words(&self) -> String {
         let account = &self.account;
         let mut words = format!("\nAfter {}:\n\n{}\n\n", self.elapsed, self.table());
-        let dead: Vec<String> = self
+        let issues: Vec<String> = self
             .news
-            .kinds
-            .iter()
-            .map(|((destination, reason, _), dead)| {
+            .issues
+            .values()
+            .map(|issue| {
+                let (count, to, reason) = (issue.count, &issue.destination, issue.reason);
                 format!(
-                    "  {} × {destination}, {reason}: {}\n",
-                    dead.count,
-                    readable::line(&dead.error, 100)
+                    "  {count} × {to}, {reason}: {}\n",
+                    readable::line(&issue.error, 100)
                 )
             })
             .collect();
-        if !dead.is_empty() {
-            words.push_str(&format!("Dead letters, by kind:\n{}\n", dead.concat()));
+        if !issues.is_empty() {
+            words.push_str(&format!("Dead letters, by issue:\n{}\n", issues.concat()));
         }
         let verdict = match account.broken() {
             None => "Nothing was lost, invented or early",
@@ -171,7 +176,7 @@ impl Closing {
         format!(
             "\x20 cd {folder}     where every command finds the redeliver.toml\n\
              \x20 redeliver status\n\
-             \x20 redeliver dead list\n\
+             \x20 redeliver dead issues              the dead letters, by what is wrong with them\n\
              \x20 redeliver list --attempts-from 3   what needed more than two attempts\n\
              \x20 redeliver faulty --listen {}   the API again, where it was\n\
              \x20 redeliver serve                    the relay and the dashboard again\n\

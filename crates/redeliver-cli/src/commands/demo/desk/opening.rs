@@ -43,11 +43,11 @@ impl Opening<'_> {
              some back. A relay delivers what was committed, all on this machine:\n{parts}\
              The topic {TOPIC} leads to {}; the other two get messages of their own.\n\n\
              {look} in the first ten seconds: search is throttled, email is retried, the breaker of\n\
-             the warehouse opens, is probed and closes on a ramp, crm's dead letters fall into three kinds.\n\
+             the warehouse opens, is probed and closes on a ramp, crm's dead letters fall into three issues.\n\
              Then try it yourself, there or in another terminal:\n\
              \x20 cd {folder}   (its redeliver.toml is what runs here)\n\
              \x20 redeliver destination list\n\
-             \x20 redeliver dead list\n\
+             \x20 redeliver dead issues\n\
              \x20 redeliver destination pause billing --why 'to see'\n\
              {}\n",
             INTERESTED.join(", "),

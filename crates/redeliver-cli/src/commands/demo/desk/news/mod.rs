@@ -4,7 +4,7 @@ mod course;
 
 use std::collections::BTreeMap;
 
-use redeliver_outbox::{DeadReason, desk::StatusReport, live::LiveState};
+use redeliver_outbox::{DeadReason, Fingerprint, desk::StatusReport, live::LiveState};
 use serde_json::{Value, json};
 
 pub(super) use self::course::Course;
@@ -34,22 +34,21 @@ impl Event {
     }
 }
 
-/// What makes dead letters one kind: the destination, the reason, and the error but for its numbers, which are the message's.
-type Kind = (String, DeadReason, String);
-
-/// Dead letters of one kind.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Dead {
-    pub(super) count: u64,
+/// Dead letters of one issue.
+#[derive(Clone, Debug)]
+pub(super) struct Issue {
+    pub(super) destination: String,
+    pub(super) reason: DeadReason,
     /// The error of the first.
     pub(super) error: String,
+    pub(super) count: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct News {
     courses: BTreeMap<String, Course>,
-    /// Dead letters by what is wrong with them.
-    pub(super) kinds: BTreeMap<Kind, Dead>,
+    /// Dead letters by what is wrong with them, as the desk groups them.
+    pub(super) issues: BTreeMap<Fingerprint, Issue>,
     /// Attempts that began before they were due.
     pub(super) early: u64,
 }
@@ -110,22 +109,23 @@ impl News {
         }
     }
 
-    /// The first dead letter of each kind is news; the others are counted.
+    /// The first dead letter of each issue is news; the others are counted.
     fn dead(&mut self, destination: &str, reason: DeadReason, error: &str) -> Option<Event> {
-        let kind: String = error.chars().filter(|letter| !letter.is_ascii_digit()).collect();
-        let dead = self
-            .kinds
-            .entry((destination.to_owned(), reason, kind))
-            .or_default();
-        dead.count += 1;
-        (dead.count == 1).then(|| {
-            error.clone_into(&mut dead.error);
+        let fingerprint = Fingerprint::of(destination, reason.as_str(), error);
+        let issue = self.issues.entry(fingerprint).or_insert_with(|| Issue {
+            destination: destination.to_owned(),
+            reason,
+            error: error.to_owned(),
+            count: 0,
+        });
+        issue.count += 1;
+        (issue.count == 1).then(|| {
             let shown = readable::line(error, ERROR);
             Event::new(
                 "dead_letters",
                 destination,
-                format!("a dead letter of a new kind, {reason}: {shown}"),
-                json!({ "reason": reason.as_str(), "error": error }),
+                format!("dead letters of a new kind, {reason}: {shown}"),
+                json!({ "issue": fingerprint.to_string(), "reason": reason.as_str(), "error": error }),
             )
         })
     }

@@ -106,7 +106,7 @@ fn retries_are_told_with_their_waits_and_the_tenth_with_all() {
 }
 
 #[test]
-fn dead_letters_are_told_once_a_kind_whatever_their_numbers() {
+fn dead_letters_are_told_once_an_issue_whatever_their_numbers() {
     let mut news = News::default();
     let mut dead = |reason, error: &str| {
         let sighting = Sighting::Dead {
@@ -121,7 +121,7 @@ fn dead_letters_are_told_once_a_kind_whatever_their_numbers() {
     assert!(!dead(DeadReason::Permanent, "422: order 12 has no email"));
     assert!(dead(DeadReason::Permanent, "422: order 13 has no customer"));
     assert!(dead(DeadReason::InvalidPayload, "422: order 7 has no email"));
-    assert_eq!(news.kinds.values().map(|dead| dead.count).sum::<u64>(), 4);
+    assert_eq!(news.issues.values().map(|issue| issue.count).sum::<u64>(), 4);
 }
 
 #[test]
