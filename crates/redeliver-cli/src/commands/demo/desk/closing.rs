@@ -106,7 +106,10 @@ impl Closing {
             })
             .collect();
         if !issues.is_empty() {
-            words.push_str(&format!("Dead letters, by issue:\n{}\n", issues.concat()));
+            words.push_str(&format!(
+                "Quarantined, by issue, each time that one was:\n{}\n",
+                issues.concat()
+            ));
         }
         let verdict = match account.broken() {
             None => "Nothing was lost, invented or early",
@@ -123,6 +126,12 @@ impl Closing {
             if account.ghosts_heard == 0 { "nothing".to_owned() } else { account.ghosts_heard.to_string() },
             account.early,
         ));
+        if account.others > 0 {
+            words.push_str(&format!(
+                "Besides these, somebody else added {} messages meanwhile.\n",
+                account.others
+            ));
+        }
         words.push_str(&format!("\nWhat to try next:\n{}", self.next()));
         words
     }
