@@ -22,7 +22,10 @@ pub struct FaultPath {
 }
 
 const STATUS: (&str, &str) = ("status", "status of a failure, 400 to 599 (503)");
-const RETRY_AFTER: (&str, &str) = ("retry_after", "text of the Retry-After header, nonsense included");
+const RETRY_AFTER: (&str, &str) = (
+    "retry_after",
+    "text of the Retry-After header, nonsense included; nothing leaves it out",
+);
 const FAIL_RATE: (&str, &str) = ("fail_rate", "percent that fails");
 const MAX_DELAY: (&str, &str) = ("max_delay", "longest random delay before the answer");
 const DELAY: (&str, &str) = ("delay", "wait this long before the answer (0)");
@@ -110,6 +113,34 @@ pub const FAULT_PATHS: &[FaultPath] = &[
         "/throttle",
         "429 with Retry-After in seconds",
         &[RETRY_AFTER],
+    ),
+    row(
+        Route::Limit,
+        "ANY",
+        "/limit/{per_second}",
+        "429 with Retry-After above so many requests a second",
+        &[RETRY_AFTER],
+    ),
+    row(
+        Route::Outage,
+        "ANY",
+        "/outage",
+        "up and down by turns, counted from the server's start",
+        &[
+            ("up", "how long it is up between two outages (20s)"),
+            ("down", "how long an outage is (6s)"),
+            ("first", "when the first outage begins (as long as it is up)"),
+            ("way", "while it is down always status or reset (by chance)"),
+            STATUS,
+            RETRY_AFTER,
+        ],
+    ),
+    row(
+        Route::Picky,
+        "ANY",
+        "/picky",
+        "422 that names the field, unless the JSON body has it",
+        &[("field", "the field, or several with commas between them (id)")],
     ),
     row(
         Route::UnavailableDate,

@@ -4,9 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use redeliver::{Moment, clock};
 use tokio::sync::broadcast;
 
 use super::config::FaultyConfig;
+use super::limit::Taken;
 use super::payment::KeyState;
 use super::recent::Recent;
 use super::stats::{FaultyStats, RequestRecord};
@@ -18,10 +20,12 @@ const RECORDS_KEPT_FOR_A_SLOW_READER: usize = 4096;
 /// What all connections share.
 pub(crate) struct Lab {
     pub(crate) config: FaultyConfig,
+    began: Moment,
     next_number: AtomicU64,
     stats: Mutex<FaultyStats>,
     keys: Mutex<Recent<KeyState>>,
     flaky: Mutex<Recent<u64>>,
+    taken: Mutex<Recent<Taken>>,
     pub(crate) records: broadcast::Sender<RequestRecord>,
 }
 
@@ -34,10 +38,12 @@ impl Lab {
     pub(crate) fn new(config: FaultyConfig) -> Self {
         Self {
             config,
+            began: clock::now(),
             next_number: AtomicU64::new(0),
             stats: Mutex::default(),
             keys: Mutex::new(Recent::new(REMEMBERED_KEYS)),
             flaky: Mutex::new(Recent::new(REMEMBERED_KEYS)),
+            taken: Mutex::new(Recent::new(REMEMBERED_KEYS)),
             records: broadcast::Sender::new(RECORDS_KEPT_FOR_A_SLOW_READER),
         }
     }
@@ -57,6 +63,19 @@ impl Lab {
         let calls = flaky.entry(key);
         *calls = calls.saturating_add(1);
         *calls - 1
+    }
+
+    /// How long the server has been there.
+    pub(crate) fn age(&self) -> Duration {
+        clock::now().since(self.began)
+    }
+
+    /// One of so many requests that are taken in this second; if there is none left, how long until the next.
+    pub(crate) fn take_one_of(&self, per_second: u64) -> Result<(), Duration> {
+        let mut taken = lock(&self.taken);
+        taken
+            .entry(&per_second.to_string())
+            .one_more(per_second, self.age())
     }
 
     pub(crate) fn stats(&self) -> FaultyStats {

@@ -90,8 +90,11 @@ pub(crate) fn json_value(status: StatusCode, body: &Value) -> Response<Body> {
     json_response(status, body.to_string())
 }
 
-/// Adds `Retry-After` with any text a header can carry: clients must survive nonsense too.
+/// Adds `Retry-After` with any text a header can carry: clients must survive nonsense too. No text is no header.
 pub(crate) fn with_retry_after(mut response: Response<Body>, value: &str) -> Result<Response<Body>, Refusal> {
+    if value.is_empty() {
+        return Ok(response);
+    }
     let value = HeaderValue::from_str(value)
         .map_err(|_| Refusal::bad_request(format!("retry_after: {value:?} cannot stand in a header")))?;
     response.headers_mut().insert(RETRY_AFTER, value);

@@ -9,7 +9,7 @@ use super::exchange::Exchange;
 use super::reply::{Refusal, Reply, json_response};
 use super::request::Call;
 use super::socket::FaultSocket;
-use super::{body, faults, payment, sse, websocket};
+use super::{body, faults, limit, outage, payment, picky, sse, websocket};
 
 /// What a path leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub(crate) enum Route {
     Flaky,
     Status,
     Throttle,
+    Limit,
+    Outage,
+    Picky,
     UnavailableDate,
     Hang,
     Reset,
@@ -73,6 +76,9 @@ pub(crate) async fn serve(
         Route::Flaky => faults::flaky(call, exchange),
         Route::Status => faults::status(call, exchange).await,
         Route::Throttle => faults::throttle(call, exchange),
+        Route::Limit => limit::limit(call, exchange),
+        Route::Outage => outage::outage(call, exchange, socket),
+        Route::Picky => picky::picky(call),
         Route::UnavailableDate => faults::unavailable_date(call, exchange),
         Route::Hang => {
             exchange.tell(Some("hang"), None);
@@ -121,6 +127,7 @@ mod tests {
                 .path
                 .replace("{percent}", "40")
                 .replace("{times}", "3")
+                .replace("{per_second}", "5")
                 .replace("{code}", "503");
             let (found, value) = find(&path).unwrap();
             assert_eq!(found.route, row.route, "{path}");

@@ -29,7 +29,13 @@ async fn any_status_with_any_retry_after() {
     }
     let nonsense = get(&server, "/status/503?retry_after=-1e30%20soon").await;
     assert_eq!(nonsense.header("retry-after"), Some("-1e30 soon"));
-    assert_eq!(get(&server, "/status/503").await.header("retry-after"), None);
+    for none in [
+        "/status/503",
+        "/status/503?retry_after=",
+        "/fail-rate/100?retry_after=",
+    ] {
+        assert_eq!(get(&server, none).await.header("retry-after"), None, "{none}");
+    }
 }
 
 #[tokio::test]
@@ -168,6 +174,10 @@ async fn a_bad_request_is_told_what_is_allowed() {
         ("GET", "/unavailable-date?form=iso", 400, "imf, rfc850, asctime"),
         ("GET", "/status/503?retry_after=%0d%0a", 400, "header"),
         ("GET", "/ws", 426, "ws://"),
+        ("GET", "/limit/many", 400, "0 to 1000000"),
+        ("GET", "/outage?down=for-ever", 400, "0 to 1h"),
+        ("GET", "/outage?way=smoke", 400, "status, reset"),
+        ("GET", "/picky?field=a,,b", 400, "commas between"),
         ("GET", "/sse?after=-1", 400, "from 0"),
     ];
     for (method, target, status, words) in cases {

@@ -12,3 +12,4 @@ mod client;
 mod lifetime;
 mod payment;
 mod streams;
+mod turns;

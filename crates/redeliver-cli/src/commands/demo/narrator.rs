@@ -15,6 +15,7 @@ pub(super) enum Actor {
     Relay,
     Person,
     Step(u32),
+    Destination(&'static str),
 }
 
 impl Actor {
@@ -27,6 +28,7 @@ impl Actor {
             Self::Relay => "relay".to_owned(),
             Self::Person => "person".to_owned(),
             Self::Step(number) => format!("step {number}"),
+            Self::Destination(name) => name.to_owned(),
         }
     }
 
@@ -37,6 +39,7 @@ impl Actor {
             Self::Careless | Self::Person => 33,
             Self::Stream | Self::Shop => 35,
             Self::Step(_) => 32,
+            Self::Destination(_) => 34,
         }
     }
 }
@@ -79,6 +82,21 @@ impl Narrator {
                 actor.colour()
             )),
             false => output::line(&format!("{at}  {who} {words}")),
+        }
+    }
+
+    pub(super) const fn is_json(&self) -> bool {
+        self.json
+    }
+
+    pub(super) const fn is_coloured(&self) -> bool {
+        self.coloured
+    }
+
+    /// How far it is, on a line that the next one replaces.
+    pub(super) fn progress(&self, words: &str) {
+        if !self.json {
+            output::progress(words);
         }
     }
 

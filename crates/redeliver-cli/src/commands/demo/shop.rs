@@ -65,6 +65,13 @@ impl Shop {
 
     /// Takes the next order with its message, in one transaction; the message's id is told even if it is rolled back.
     pub(super) fn order(&mut self, destination: &str, payload: &str, end: End) -> anyhow::Result<MessageId> {
+        let message = NewMessage::to(destination).payload(payload);
+        let ids = self.order_with(&[message], end)?;
+        ids.first().copied().context("the order has no message")
+    }
+
+    /// The same for an order with these messages.
+    pub(super) fn order_with(&mut self, messages: &[NewMessage], end: End) -> anyhow::Result<Vec<MessageId>> {
         self.orders += 1;
         let order = self.orders;
         let transaction = self
@@ -74,20 +81,29 @@ impl Shop {
             "INSERT INTO orders (number, total) VALUES (?1, ?2)",
             (order, Self::total(order)),
         )?;
-        let message = NewMessage::to(destination).payload(payload);
-        let (Enqueued::New(id) | Enqueued::Duplicate(Some(id))) =
-            self.outbox.enqueue(&transaction, &message)?
-        else {
-            anyhow::bail!("order {order} was taken for another one");
-        };
+        let mut ids = Vec::with_capacity(messages.len());
+        for message in messages {
+            let (Enqueued::New(id) | Enqueued::Duplicate(Some(id))) =
+                self.outbox.enqueue(&transaction, message)?
+            else {
+                anyhow::bail!("order {order} was taken for another one");
+            };
+            ids.push(id);
+        }
         match end {
             End::Commit => {
                 transaction.commit()?;
-                self.by_message.insert(id.number(), (order, id));
+                self.by_message
+                    .extend(ids.iter().map(|id| (id.number(), (order, *id))));
             }
             End::RollBack => transaction.rollback()?,
         }
-        Ok(id)
+        Ok(ids)
+    }
+
+    /// The shop's own connection, to look into its database with.
+    pub(super) const fn database(&self) -> &Connection {
+        &self.database
     }
 
     /// What the shop's own table says that an order costs.

@@ -80,12 +80,12 @@ impl Stage {
 
     /// The file of the database, for the shop's own connection.
     pub(super) fn file(&self) -> PathBuf {
-        self.folder.path.join(FILE)
+        self.folder.file()
     }
 
     /// Where the folder is, if it stays.
     pub(super) fn kept(&self) -> Option<String> {
-        self.folder.keep.then(|| self.folder.path.display().to_string())
+        self.folder.kept()
     }
 
     /// A destination at the API, with these options of its path.
@@ -212,14 +212,14 @@ impl Running {
 
 const FILE: &str = "shop.db";
 
-/// A temporary folder.
-struct Folder {
-    path: PathBuf,
+/// A temporary folder, and the database in it.
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
     keep: bool,
 }
 
 impl Folder {
-    fn make(keep: bool) -> io::Result<Self> {
+    pub(super) fn make(keep: bool) -> io::Result<Self> {
         let name = format!(
             "redeliver-demo-{}-{:08x}",
             process::id(),
@@ -234,8 +234,19 @@ impl Folder {
         Ok(Self { path, keep })
     }
 
-    fn database(&self) -> String {
-        format!("sqlite://{}", self.path.join(FILE).display())
+    /// The address of the database.
+    pub(super) fn database(&self) -> String {
+        format!("sqlite://{}", self.file().display())
+    }
+
+    /// The file of the database.
+    pub(super) fn file(&self) -> PathBuf {
+        self.path.join(FILE)
+    }
+
+    /// Where it is, if it stays.
+    pub(super) fn kept(&self) -> Option<String> {
+        self.keep.then(|| self.path.display().to_string())
     }
 }
 

@@ -17,7 +17,7 @@ mod migrate;
 pub(crate) mod payload;
 mod replay;
 mod send;
-mod serve;
+pub(super) mod serve;
 mod settings;
 mod show;
 pub(crate) mod status;

@@ -72,17 +72,25 @@ impl Door {
         };
         match Listening::at(address).await {
             Ok(listening) => Ok(TakenDoor(Some(listening))),
-            Err(error) if self.asked => {
-                let next = "name another with --listen, or off";
-                Err(anyhow::anyhow!(
-                    "{address} cannot be listened at: {error}; {next}"
-                ))
-            }
+            Err(error) if self.asked => Err(not_had(address, &error)),
             Err(error) => {
                 telling.no_desk(address, &taken(&error));
                 Ok(TakenDoor(None))
             }
         }
+    }
+
+    /// The same for a desk that is there to be looked at: where the usual address is taken, it is at any that is free.
+    pub(super) async fn listen_anywhere(self) -> anyhow::Result<TakenDoor> {
+        let Some(address) = self.address else {
+            return Ok(TakenDoor(None));
+        };
+        let listening = match Listening::at(address).await {
+            Err(_) if !self.asked => Listening::at(SocketAddr::new(address.ip(), 0)).await,
+            listening => listening,
+        };
+        let listening = listening.map_err(|error| not_had(address, &error))?;
+        Ok(TakenDoor(Some(listening)))
     }
 }
 
@@ -91,21 +99,25 @@ impl Door {
 pub(super) struct TakenDoor(Option<Listening>);
 
 impl TakenDoor {
+    /// Where a browser goes, if it is open anywhere.
+    pub(super) fn url(&self) -> Option<String> {
+        self.0.as_ref().map(Listening::url)
+    }
+
+    pub(super) fn tell(&self, telling: Telling) {
+        if let Some(listening) = &self.0 {
+            telling.note(
+                &format!("dashboard and API at {}", listening.url()),
+                &json!({ "event": "listening", "url": listening.url(), "address": listening.address().to_string() }),
+            );
+        }
+    }
+
     /// Answers there, beside these relays.
-    pub(super) fn open(
-        self,
-        telling: Telling,
-        outbox: &Outbox,
-        relays: &[Arc<Figures>],
-        telemetry: &Telemetry,
-    ) -> OpenDesk {
+    pub(super) fn open(self, outbox: &Outbox, relays: &[Arc<Figures>], telemetry: &Telemetry) -> OpenDesk {
         let Some(listening) = self.0 else {
             return OpenDesk(None);
         };
-        telling.note(
-            &format!("dashboard and API at {}", listening.url()),
-            &json!({ "event": "listening", "url": listening.url(), "address": listening.address().to_string() }),
-        );
         let guard = Guard::new(&outbox.settings.server);
         let site = watch::Sender::new(Arc::new(site(outbox, guard, relays, telemetry)));
         let (end, ended) = oneshot::channel();
@@ -121,6 +133,10 @@ impl TakenDoor {
             answering,
         }))
     }
+}
+
+fn not_had(address: SocketAddr, error: &io::Error) -> anyhow::Error {
+    anyhow::anyhow!("{address} cannot be listened at: {error}; name another with --listen, or off")
 }
 
 fn site(outbox: &Outbox, guard: Guard, relays: &[Arc<Figures>], telemetry: &Telemetry) -> Site {

@@ -17,7 +17,7 @@ use super::{
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Takes the steps of jobs that are due, for as long as the relay runs.
-pub(super) async fn step(telling: Telling, outbox: &Outbox) -> Infallible {
+pub(super) async fn step(outbox: &Outbox, took: impl Fn(&JobStep)) -> Infallible {
     let me = RelayConfig::unique().worker;
     let mut failing = false;
     loop {
@@ -25,7 +25,7 @@ pub(super) async fn step(telling: Telling, outbox: &Outbox) -> Infallible {
             // Another may be due as well.
             Ok(Some(step)) => {
                 failing = false;
-                tell(telling, &step);
+                took(&step);
             }
             Ok(None) => {
                 failing = false;
@@ -44,7 +44,7 @@ pub(super) async fn step(telling: Telling, outbox: &Outbox) -> Infallible {
 }
 
 /// Waiting is no news.
-fn tell(telling: Telling, step: &JobStep) {
+pub(super) fn tell(telling: Telling, step: &JobStep) {
     if step.decision == Decision::Wait {
         return;
     }

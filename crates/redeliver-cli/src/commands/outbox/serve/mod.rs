@@ -3,6 +3,7 @@
 mod door;
 mod empty;
 mod figures;
+mod hosted;
 mod jobs;
 mod relays;
 mod reload;
@@ -14,6 +15,7 @@ mod telling;
 use std::{
     env,
     pin::{Pin, pin},
+    sync::Arc,
     time::Duration,
 };
 
@@ -27,6 +29,7 @@ use redeliver_outbox::{
 };
 use serde_json::json;
 
+pub(in crate::commands) use self::hosted::Hosted;
 use self::{
     door::{Door, OpenDesk},
     figures::Sum,
@@ -114,9 +117,10 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let telemetry = Telemetry::start(collector);
     // Before there is a relay: one that cannot be had in full is not begun.
     let door = door.listen(telling).await?;
-    let relays = Relays::start(&outbox, &reader, &telemetry);
+    door.tell(telling);
+    let relays = Relays::start(&outbox, &reader, Arc::new(()), &telemetry);
     let mut serving = Serving {
-        desk: door.open(telling, &outbox, relays.now(), &telemetry),
+        desk: door.open(&outbox, relays.now(), &telemetry),
         relays,
         reader,
         outbox,
@@ -196,7 +200,7 @@ impl Serving {
                 () = emptied(args.until_empty, telling, outbox) => Stop::Empty,
                 () = self.reader.gone() => Stop::Unseen,
                 never = retention::forget(outbox) => match never {},
-                never = jobs::step(telling, outbox) => match never {},
+                never = jobs::step(outbox, |step| jobs::tell(telling, step)) => match never {},
                 never = figures::tell(telling, figures) => match never {},
                 never = silent::tell(telling, outbox, figures) => match never {},
             }

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use redeliver::clock;
-use redeliver_outbox::relay::{Figures, Finished, Relay, RelayConfig};
+use redeliver_outbox::relay::{Figures, Finished, Relay, RelayConfig, Witness};
 use tokio::{sync::watch, task::JoinSet};
 
 use super::{
@@ -23,15 +23,22 @@ pub(super) struct Relays {
     /// Where those of the newest settings begin.
     running_since: usize,
     stop: watch::Sender<bool>,
+    witness: Arc<dyn Witness>,
 }
 
 impl Relays {
-    pub(super) fn start(outbox: &Outbox, reader: &Reader, telemetry: &Telemetry) -> Self {
+    pub(super) fn start(
+        outbox: &Outbox,
+        reader: &Reader,
+        witness: Arc<dyn Witness>,
+        telemetry: &Telemetry,
+    ) -> Self {
         let mut relays = Self {
             running: JoinSet::new(),
             figures: Vec::new(),
             running_since: 0,
             stop: watch::Sender::new(false),
+            witness,
         };
         relays.begin(outbox, reader, telemetry);
         relays
@@ -53,7 +60,8 @@ impl Relays {
         self.stop = watch::Sender::new(false);
         for _ in 0..count {
             let store = Arc::clone(&outbox.opened.store);
-            let mut relay = Relay::new(store, reader.of(&settings.routes), config(settings));
+            let mut relay = Relay::new(store, reader.of(&settings.routes), config(settings))
+                .witnessed_by(Arc::clone(&self.witness));
             if let Some(tracer) = telemetry.tracer() {
                 relay = relay.traced_by(tracer);
             }
@@ -73,7 +81,7 @@ impl Relays {
     pub(super) async fn follow(&mut self, outbox: &Outbox, reader: &Reader, telemetry: &Telemetry) {
         self.stop.send_replace(true);
         let handover = clock::now();
-        while self.running.len() > 0 {
+        while !self.running.is_empty() {
             let left = HANDOVER.saturating_sub(clock::now().since(handover));
             match tokio::time::timeout(left, self.running.join_next()).await {
                 Ok(Some(Err(error))) => output::note(&format!("a relay ended early: {error}")),
