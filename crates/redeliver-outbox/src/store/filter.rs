@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use crate::{
     Timestamp,
     desk::{Filter, MessageRef, Page},
+    state::Status,
 };
 
 /// What a database writes in its own way.
@@ -54,6 +55,11 @@ impl Conditions {
                 .iter()
                 .map(|status| Value::Text(status.to_string())),
         );
+        let dead = |status: &Status| matches!(status, Status::DeadLettered | Status::Discarded);
+        if !filter.statuses.is_empty() && filter.statuses.iter().all(dead) {
+            // No planner knows which statuses a live row can have; that it has no such time it knows, and does not look at one.
+            conditions.sql.push_str(" AND dead_lettered_at IS NOT NULL");
+        }
         let texts = [
             ("destination", &filter.destination),
             ("topic", &filter.topic),
@@ -150,7 +156,6 @@ impl Conditions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Status;
 
     const NUMBERED: Dialect = Dialect {
         placeholder: |n| format!("${n}"),
@@ -177,5 +182,23 @@ mod tests {
         assert_eq!(conditions.sql, expected);
         assert_eq!(conditions.values.len(), 6);
         assert_eq!(conditions.values[3], Value::Text("o'brien%".to_owned()));
+    }
+
+    #[test]
+    fn dead_letters_are_not_looked_for_among_the_living() {
+        let with = |statuses: &[Status]| {
+            let filter = Filter {
+                statuses: statuses.to_vec(),
+                ..Filter::default()
+            };
+            Conditions::of(&filter, NUMBERED).sql
+        };
+        let only_dead = "1 = 1 AND status IN ($1) AND dead_lettered_at IS NOT NULL";
+        assert_eq!(with(&[Status::DeadLettered]), only_dead);
+        assert_eq!(
+            with(&[Status::DeadLettered, Status::Sent]),
+            "1 = 1 AND status IN ($1, $2)"
+        );
+        assert_eq!(with(&[]), "1 = 1");
     }
 }
