@@ -346,6 +346,7 @@ macro_rules! __conformance_catalogue {
                 s225_every_message_of_a_job_is_on_record
                 s230_a_job_that_makes_no_sense_is_refused
                 s231_old_jobs_are_forgotten_with_their_messages
+                s232_jobs_and_operators_at_the_same_time
             }
             model {
                 s160_random_histories_agree_with_the_model

@@ -1,14 +1,14 @@
 //! What an operator does to jobs, and what is remembered of it.
 
 use super::{
-    Factory,
+    Factory, Failure,
     failure::{Outcome, check, none, same},
     job::{decided, deliver, left, new, runner, step},
     redrive::dead_letters,
     subject::act,
 };
 use crate::{
-    desk::{Act, Job, Retention},
+    desk::{Act, Filter, Job, Retention},
     job::{Decision, JobState},
     state::Status,
     store::{StoreError, StoreErrorKind},
@@ -170,4 +170,60 @@ pub(super) async fn s231_old_jobs_are_forgotten_with_their_messages(factory: &dy
         .await?;
     same!(messages.len(), 0, "messages of jobs that are left");
     Ok(())
+}
+
+pub(super) async fn s232_jobs_and_operators_at_the_same_time(factory: &dyn Factory) -> Outcome {
+    let (subject, _, letters) = dead_letters(factory, 40).await?;
+    let act = act();
+    let mut jobs = Vec::new();
+    for canary in [0, 3] {
+        jobs.push(subject.desk.create_job(&new(canary), &act).await?.id);
+    }
+    let people = (0..8).map(|person| {
+        let (subject, act, jobs) = (&subject, &act, &jobs);
+        async move {
+            let all = Filter::default();
+            for round in 0..5 {
+                match (person + round) % 4 {
+                    0 => drop(
+                        subject
+                            .desk
+                            .step_job(&runner(&format!("p{person}")), None)
+                            .await?,
+                    ),
+                    1 => drop(subject.desk.redrive(&all, 3, act).await?),
+                    2 => drop(subject.desk.discard(&all, 1, act).await?),
+                    // Whoever is second is told so.
+                    _ => match subject.desk.pause_job(jobs[person % 2], act).await {
+                        Ok(_) => drop(subject.desk.resume_job(jobs[person % 2], act).await?),
+                        Err(error) if error.kind() == StoreErrorKind::NotFound => {}
+                        Err(error) => return Err(error.into()),
+                    },
+                }
+            }
+            Ok::<(), Failure>(())
+        }
+    });
+    for done in futures_util::future::join_all(people).await {
+        done?;
+    }
+    for id in letters {
+        let detail = subject.detail(id).await?;
+        let acts: Vec<&str> = detail.audit.iter().map(|act| act.action.as_str()).collect();
+        let told = match (detail.record.redrives, detail.record.status) {
+            (1, _) => vec!["redrive"],
+            (0, Status::Discarded) => vec!["discard"],
+            _ => Vec::new(),
+        };
+        same!(acts, told, "the acts on {id}");
+    }
+    let mut after = None;
+    loop {
+        let step = subject.desk.verify_audit(after, 10).await?;
+        same!(step.broken, None, "what is wrong with the chain");
+        after = step.next;
+        if after.is_none() {
+            return Ok(());
+        }
+    }
 }
