@@ -73,6 +73,7 @@ fn the_schema_knows_every_setting() {
         ("## At the top", "/properties"),
         ("## `[relay]`", "/properties/relay/properties"),
         ("## `[server]`", "/properties/server/properties"),
+        ("## `[telemetry]`", "/properties/telemetry/properties"),
         ("## `[retention]`", "/properties/retention/properties"),
         ("## `[destinations.NAME]`", destination),
         ("## `[destinations.NAME.manners]`", "/$defs/manners/properties"),

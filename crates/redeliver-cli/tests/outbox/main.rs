@@ -1,6 +1,10 @@
 //! The outbox's commands as a user runs them, on SQLite files of their own.
 
-#![expect(clippy::unwrap_used, reason = "what cannot be unwrapped here fails the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "what goes wrong here fails the test"
+)]
 
 mod bench;
 mod check;

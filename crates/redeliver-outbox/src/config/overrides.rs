@@ -94,7 +94,7 @@ fn path(name: &str) -> Option<String> {
         return Some(name);
     }
     let words: Vec<&str> = name.split(WITHIN).collect();
-    (words.len() > 1 && words.iter().all(|word| plain(word))).then(|| words.join("."))
+    (words.len() > 1 && words.iter().all(plain)).then(|| words.join("."))
 }
 
 /// A value as TOML: as it is, if it is some, and else as text.

@@ -306,21 +306,21 @@ macro_rules! __conformance_catalogue {
                 s219_an_act_on_many_is_one_piece_of_the_chain
             }
             issue {
-                s220_what_failed_alike_is_one_issue
-                s221_an_issue_narrows_what_is_done
-                s222_an_issue_tells_its_hours
-                s223_what_has_no_fingerprint_is_grouped_in_time
-                s224_an_edit_and_an_import_have_their_issue
-                s225_an_issue_tells_the_lanes_that_stand_still
-                s226_the_step_groups_what_is_in_the_tables
+                s250_what_failed_alike_is_one_issue
+                s251_an_issue_narrows_what_is_done
+                s252_an_issue_tells_its_hours
+                s253_what_has_no_fingerprint_is_grouped_in_time
+                s254_an_edit_and_an_import_have_their_issue
+                s255_an_issue_tells_the_lanes_that_stand_still
+                s256_the_step_groups_what_is_in_the_tables
             }
             search {
-                s230_a_search_finds_what_is_rare
-                s231_a_search_without_time_says_where_it_stopped
-                s232_a_page_looks_no_further_than_asked
-                s233_a_text_is_found_anywhere
-                s234_the_named_one_comes_before_those_that_mention_it
-                s235_the_nearest_number_is_of_the_tables_that_are_asked
+                s260_a_search_finds_what_is_rare
+                s261_a_search_without_time_says_where_it_stopped
+                s262_a_page_looks_no_further_than_asked
+                s263_a_text_is_found_anywhere
+                s264_the_named_one_comes_before_those_that_mention_it
+                s265_the_nearest_number_is_of_the_tables_that_are_asked
             }
             overview {
                 s240_the_pulse_is_the_cheap_half_of_the_figures

@@ -52,7 +52,7 @@ async fn first_issue(subject: &Subject) -> Outcome<Issue> {
     first.ok_or_else(|| Failure::new("there is no issue"))
 }
 
-pub(super) async fn s220_what_failed_alike_is_one_issue(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s250_what_failed_alike_is_one_issue(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     none!(subject.desk.issues(10).await?, "issues of an empty outbox");
     let worker = subject.worker("w").await?;
@@ -97,7 +97,7 @@ pub(super) async fn s220_what_failed_alike_is_one_issue(factory: &dyn Factory) -
     Ok(())
 }
 
-pub(super) async fn s221_an_issue_narrows_what_is_done(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s251_an_issue_narrows_what_is_done(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     let alike = failed_alike(&subject, &worker, 4).await?;
@@ -148,7 +148,7 @@ pub(super) async fn s221_an_issue_narrows_what_is_done(factory: &dyn Factory) ->
     Ok(())
 }
 
-pub(super) async fn s222_an_issue_tells_its_hours(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s252_an_issue_tells_its_hours(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     let alike = failed_alike(&subject, &worker, 4).await?;
@@ -175,7 +175,7 @@ pub(super) async fn s222_an_issue_tells_its_hours(factory: &dyn Factory) -> Outc
     Ok(())
 }
 
-pub(super) async fn s223_what_has_no_fingerprint_is_grouped_in_time(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s253_what_has_no_fingerprint_is_grouped_in_time(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     let alike = failed_alike(&subject, &worker, 3).await?;
@@ -206,7 +206,7 @@ pub(super) async fn s223_what_has_no_fingerprint_is_grouped_in_time(factory: &dy
     Ok(())
 }
 
-pub(super) async fn s224_an_edit_and_an_import_have_their_issue(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s254_an_edit_and_an_import_have_their_issue(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     let alike = failed_alike(&subject, &worker, 2).await?;
@@ -243,7 +243,7 @@ pub(super) async fn s224_an_edit_and_an_import_have_their_issue(factory: &dyn Fa
     Ok(())
 }
 
-pub(super) async fn s225_an_issue_tells_the_lanes_that_stand_still(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s255_an_issue_tells_the_lanes_that_stand_still(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     let message = |key: &str| NewMessage::to("billing").key(key).payload("{}");
@@ -278,7 +278,7 @@ pub(super) async fn s225_an_issue_tells_the_lanes_that_stand_still(factory: &dyn
     Ok(())
 }
 
-pub(super) async fn s226_the_step_groups_what_is_in_the_tables(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s256_the_step_groups_what_is_in_the_tables(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     failed_alike(&subject, &worker, 3).await?;

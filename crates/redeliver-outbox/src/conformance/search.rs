@@ -50,7 +50,7 @@ async fn insert(subject: &Subject, number: i64, topic: &str) -> Outcome {
     subject.execute(&statement).await
 }
 
-pub(super) async fn s230_a_search_finds_what_is_rare(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s260_a_search_finds_what_is_rare(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 4).await?;
     for number in [1, 700, 5_000, 5_001, 900_000, 3_000_000_000, 3_000_000_050] {
         insert(&subject, number, "common").await?;
@@ -105,7 +105,7 @@ pub(super) async fn s230_a_search_finds_what_is_rare(factory: &dyn Factory) -> O
     Ok(())
 }
 
-pub(super) async fn s231_a_search_without_time_says_where_it_stopped(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s261_a_search_without_time_says_where_it_stopped(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     for number in [10, 20_000, 40_000, 60_000] {
         insert(&subject, number, "common").await?;
@@ -128,7 +128,7 @@ pub(super) async fn s231_a_search_without_time_says_where_it_stopped(factory: &d
     Ok(())
 }
 
-pub(super) async fn s232_a_page_looks_no_further_than_asked(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s262_a_page_looks_no_further_than_asked(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     for number in [10, 20, 30, 40] {
         insert(&subject, number, "common").await?;
@@ -155,7 +155,7 @@ pub(super) async fn s232_a_page_looks_no_further_than_asked(factory: &dyn Factor
     Ok(())
 }
 
-pub(super) async fn s233_a_text_is_found_anywhere(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s263_a_text_is_found_anywhere(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let worker = subject.worker("w").await?;
     let message = |to: &str| NewMessage::to(to).payload("{}");
@@ -203,7 +203,7 @@ pub(super) async fn s233_a_text_is_found_anywhere(factory: &dyn Factory) -> Outc
     Ok(())
 }
 
-pub(super) async fn s234_the_named_one_comes_before_those_that_mention_it(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s264_the_named_one_comes_before_those_that_mention_it(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     let named = subject.enqueue_some(1).await?[0];
     let mention = NewMessage::to("billing").payload(format!("about {named} and {}", named.number()));
@@ -226,7 +226,7 @@ pub(super) async fn s234_the_named_one_comes_before_those_that_mention_it(factor
     Ok(())
 }
 
-pub(super) async fn s235_the_nearest_number_is_of_the_tables_that_are_asked(
+pub(super) async fn s265_the_nearest_number_is_of_the_tables_that_are_asked(
     factory: &dyn Factory,
 ) -> Outcome {
     let subject = Subject::fresh(factory, 4).await?;
