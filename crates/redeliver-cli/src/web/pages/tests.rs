@@ -17,7 +17,7 @@ use redeliver_outbox::{
 use tower::ServiceExt as _;
 
 use super::acting::version;
-use crate::web::{About, Guard, Site, router};
+use crate::web::{About, Guard, Metrics, Site, router};
 
 const HOSTILE: &str = "<script>alert(1)</script>\"' onload=x style=y \u{1b}[2J\u{202e} ${7*7} {{7*7}}";
 /// The same as far as a destination may be called so.
@@ -88,7 +88,8 @@ async fn desk_for(tokens: Vec<Token>) -> Desk {
         database: HOSTILE.to_owned(),
         routes: Routes::new(),
     };
-    let site = Arc::new(Site::new(desk, Guard::new(&settings), about));
+    let metrics = Metrics::of(&[], Arc::default(), &about.routes);
+    let site = Arc::new(Site::new(desk, Guard::new(&settings), about, metrics));
     // What is counted in the background is there before it is looked at.
     while site.status().await.unwrap().is_none() {}
     while site.issues().await.unwrap().is_none() {}
