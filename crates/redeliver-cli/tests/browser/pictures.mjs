@@ -1,6 +1,6 @@
 // Takes pictures of every page of a running dashboard, in light, in dark and on a phone, and says what axe finds in each.
 //
-//   npm install && node pictures.mjs http://127.0.0.1:8420 ../../../../docs/images
+//   npm ci && node pictures.mjs http://127.0.0.1:8420 ../../../../docs/images      scripts/pictures does it with a demo
 //
 // A browser is taken from CHROMIUM, or from /usr/bin/chromium.
 import { readFileSync, mkdirSync } from "node:fs";
