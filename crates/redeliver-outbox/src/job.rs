@@ -113,6 +113,15 @@ pub struct InvalidPlan(String);
 const LONGEST_INTERVAL: Duration = Duration::from_secs(24 * 3600);
 
 impl JobPlan {
+    /// The share of failures at which it stops, in percent: `20`, `12.5`.
+    #[must_use]
+    pub fn stop_percent(&self) -> String {
+        match self.stop_permille % 10 {
+            0 => (self.stop_permille / 10).to_string(),
+            tenth => format!("{}.{tenth}", self.stop_permille / 10),
+        }
+    }
+
     /// Refuses a plan that no job could follow.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Where the outbox is, and opening it.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use clap::Args;
 use redeliver::address::shown;
@@ -74,6 +74,17 @@ impl Outbox {
         let opened = store::open(&settings.database, &settings.names, settings.relay.kept()).await;
         let opened = opened.map_err(|error| named(&settings, error.into()))?;
         Ok(Self { settings, opened })
+    }
+
+    /// A desk for whoever looks while a relay works, with connections of its own: those who count must not take the relay's.
+    pub(super) async fn desk_beside(&self) -> anyhow::Result<Arc<dyn JobDesk>> {
+        let settings = &self.settings;
+        if settings.is_sqlite() {
+            return Ok(Arc::clone(&self.opened.desk));
+        }
+        let opened = store::open(&settings.database, &settings.names, settings.relay.kept()).await;
+        let opened = opened.map_err(|error| self.named(error.into()))?;
+        Ok(opened.desk)
     }
 
     /// An outbox to fill or to empty: an SQLite file that is new gets its tables.

@@ -16,8 +16,9 @@ use super::{
     given::ActForm,
 };
 use crate::commands::outbox::destination::{
-    form::{DestinationForm, HoldForm},
+    form::{DestinationForm, HoldForm, TriedForm},
     overview,
+    trial::Test,
 };
 
 /// All destinations.
@@ -103,6 +104,29 @@ pub(super) async fn resume(
         hold: ended.as_ref().map(HoldForm::of),
     };
     Ok(Json(changed).into_response())
+}
+
+/// Send one message straight there, as a relay would send its first attempt; nothing is written into the database
+#[utoipa::path(post, path = "/api/v1/destinations/{name}/test", tag = "destinations", params(("name" = String, Path)),
+    request_body = ActForm,
+    responses((status = 200, body = TriedForm), (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 413, body = Problem, content_type = "application/problem+json"),
+        (status = 415, body = Problem, content_type = "application/problem+json")))]
+pub(super) async fn test(
+    State(site): State<Arc<Site>>,
+    caller: Caller,
+    Called(name): Called,
+    Given(form): Given<ActForm>,
+) -> Result<Response, Problem> {
+    // Nothing is changed, and so nothing is kept; what makes no sense is refused all the same.
+    let _act = form.act(&caller)?;
+    let Some(route) = site.about.routes.get(&name) else {
+        return Err(unknown(&name));
+    };
+    let tried = Test::to(&name).send(route).await;
+    let tried = tried.map_err(|error| Problem::bad_request(error.to_string()))?;
+    Ok(Json(TriedForm::of(&name, &tried)).into_response())
 }
 
 fn unknown(name: &str) -> Problem {

@@ -5,6 +5,7 @@ mod destinations;
 mod extract;
 mod filter;
 mod given;
+mod history;
 mod issues;
 mod jobs;
 mod look;
@@ -68,6 +69,10 @@ pub(super) fn router(open: bool) -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
         .routes(routes!(destinations::show))
         .routes(routes!(destinations::pause))
         .routes(routes!(destinations::resume))
+        .routes(routes!(destinations::test))
+        .routes(routes!(history::replay))
+        .routes(routes!(history::import))
+        .routes(routes!(history::verify))
         .routes(routes!(look::workers))
         .routes(routes!(look::audit))
         .routes(routes!(look::doctor))

@@ -218,3 +218,95 @@ fn what_makes_no_sense_is_refused_by_name() {
     );
     assert_eq!(desk.send("DELETE", "/api/v1/messages/1", &[], None).status, 405);
 }
+
+#[test]
+fn what_was_is_sent_once_more_and_what_was_done_is_proved() {
+    let folder = Folder::new();
+    folder.write(
+        "redeliver.toml",
+        "[destinations.first]\ntype = \"log\"\n[destinations.later]\ntype = \"log\"\n[routes]\n\"orders.*\" = \"first\"\n",
+    );
+    let desk = Desk::open(&folder);
+    desk.post("/api/v1/messages", &json!({ "topic": "orders.paid", "json": 1 }));
+    desk.until("/api/v1/messages/1", |answer| {
+        answer.json()["status"] == "fanned_out"
+    });
+    let replay = json!({ "to": "later", "topic": "orders.*", "since": "1h", "preview": true });
+    assert_eq!(desk.post("/api/v1/replay", &replay).json()["messages"], 1);
+    let replay =
+        json!({ "to": "later", "topic": "orders.*", "since": "1h", "act": { "why": "it came later" } });
+    assert_eq!(desk.post("/api/v1/replay", &replay).json()["messages"], 1);
+    let again = desk.post("/api/v1/replay", &replay).json();
+    assert_eq!(
+        (&again["messages"], &again["there_before"]),
+        (&0.into(), &1.into())
+    );
+    let sent = "/api/v1/messages?destination=later&status=sent";
+    desk.until(sent, |answer| {
+        answer.json()["items"].as_array().unwrap().len() == 1
+    });
+    let strange = json!({ "to": "nowhere", "topic": "orders.*", "since": "1h" });
+    assert_eq!(desk.post("/api/v1/replay", &strange).status, 400);
+
+    let letter = json!({ "destination": "first", "payload": "1", "dead_letter_reason": "permanent", "last_error": "422" });
+    let taken = desk.post(
+        "/api/v1/dead/import",
+        &json!({ "letters": [letter.clone(), letter] }),
+    );
+    assert_eq!(
+        (taken.status, taken.json()["imported"].as_array().unwrap().len()),
+        (201, 2)
+    );
+    let broken = desk.post(
+        "/api/v1/dead/import",
+        &json!({ "letters": [{ "destination": "first" }] }),
+    );
+    assert_eq!(broken.status, 400);
+    assert!(broken.body.contains("letters[0]"), "{}", broken.body);
+    let issues = desk.get("/api/v1/issues").json();
+    assert_eq!(
+        (
+            &issues["items"][0]["count"],
+            issues["items"].as_array().unwrap().len()
+        ),
+        (&2.into(), 1)
+    );
+
+    let whole = desk.get("/api/v1/audit/verify").json();
+    assert_eq!(
+        (&whole["broken"], &whole["next"]),
+        (&Value::Null, &Value::Null),
+        "{whole}"
+    );
+    assert_eq!(
+        whole["entries"],
+        desk.get("/api/v1/audit").json()["items"]
+            .as_array()
+            .unwrap()
+            .len()
+    );
+    let file = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    file.execute("UPDATE redeliver_audit SET who = 'nobody' WHERE number = 1", ())
+        .unwrap();
+    let changed = desk.get("/api/v1/audit/verify").json();
+    assert_eq!(changed["kind"], "changed", "{changed}");
+    assert_eq!(desk.get("/api/v1/audit/verify?after=1").status, 400);
+}
+
+#[test]
+fn a_destination_is_tried_with_one_message() {
+    let (folder, lab) = (Folder::new(), crate::bench::Lab::start());
+    lab.configure(&folder, "/status/503");
+    let desk = Desk::open(&folder);
+    let tried = desk.post("/api/v1/destinations/api/test", &json!({})).json();
+    assert_eq!(
+        (&tried["outcome"], &tried["status"]),
+        (&"retry".into(), &503.into()),
+        "{tried}"
+    );
+    assert_eq!(
+        desk.post("/api/v1/destinations/nowhere/test", &json!({})).status,
+        404
+    );
+    assert_eq!(desk.get("/api/v1/messages").json()["items"], json!([]));
+}

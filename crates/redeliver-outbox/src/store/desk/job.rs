@@ -295,10 +295,10 @@ pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &Worke
         Decision::Stop => {
             job.state = JobState::Stopped;
             job.note = format!(
-                "stopped by itself: {} of {} failed, more than {} in a thousand; {} were not let out",
+                "stopped by itself: {} of {} failed, more than {} %; {} were not let out",
                 tally.in_vain(),
                 tally.decided(),
-                job.plan.stop_permille,
+                job.plan.stop_percent(),
                 tally.matched.saturating_sub(tally.released)
             );
         }

@@ -155,7 +155,7 @@ impl Import<'_> {
 }
 
 /// What a line holds, or what is wrong with it.
-fn letter(text: &str) -> Result<(Option<String>, DeadLetter), String> {
+pub(crate) fn letter(text: &str) -> Result<(Option<String>, DeadLetter), String> {
     let line: Line = serde_json::from_str(text).map_err(|error| unread(&error))?;
     let payload = match (line.payload, line.payload_base64) {
         (Some(text), None) => Payload::from(text),

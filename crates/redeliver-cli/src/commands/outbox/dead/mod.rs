@@ -12,7 +12,7 @@ mod show;
 
 use clap::{Args, Subcommand};
 
-pub(crate) use self::edit::check as check_edit;
+pub(crate) use self::{edit::check as check_edit, import::letter};
 use super::database::DatabaseFlags;
 use crate::exit::Exit;
 

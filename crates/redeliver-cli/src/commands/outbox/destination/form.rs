@@ -4,7 +4,7 @@ use redeliver_outbox::{Hold, live::LiveFigures};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{super::status::FiguresForm, overview::Overview};
+use super::{super::status::FiguresForm, overview::Overview, trial::Tried};
 
 /// A hold.
 #[derive(Debug, Serialize, ToSchema)]
@@ -88,6 +88,36 @@ impl<'a> DestinationForm<'a> {
             hold: overview.hold.as_ref().map(HoldForm::of),
             live: overview.live.as_ref().map(LiveForm::of),
             figures: FiguresForm::of(&overview.figures),
+        }
+    }
+}
+
+/// What came of a message that was sent to see.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TriedForm<'a> {
+    destination: &'a str,
+    id: String,
+    /// delivered, retry, rejected, disabled or ambiguous.
+    outcome: &'static str,
+    reason: Option<&'a str>,
+    took_ms: u64,
+    status: Option<u16>,
+    protocol: Option<&'a str>,
+    said: Option<&'a str>,
+}
+
+impl<'a> TriedForm<'a> {
+    pub(crate) fn of(destination: &'a str, tried: &'a Tried) -> Self {
+        let answer = tried.trial.answer.as_ref();
+        Self {
+            destination,
+            id: tried.id.to_string(),
+            outcome: tried.word(),
+            reason: tried.reason(),
+            took_ms: u64::try_from(tried.took.as_millis()).unwrap_or(u64::MAX),
+            status: answer.map(|answer| answer.status),
+            protocol: answer.map(|answer| answer.protocol),
+            said: answer.map(|answer| answer.said.as_str()),
         }
     }
 }

@@ -8,7 +8,7 @@ mod pause;
 mod resume;
 mod show;
 mod test;
-mod trial;
+pub(crate) mod trial;
 pub(crate) mod words;
 
 use clap::{Args, Subcommand};

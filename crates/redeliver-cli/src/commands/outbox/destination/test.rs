@@ -2,10 +2,12 @@
 
 use clap::Args;
 use redeliver_policy::StopReason;
-use serde_json::json;
 
-use super::super::{database::DatabaseFlags, payload, send::header_given};
-use super::trial::{Test, Tried, chosen};
+use super::{
+    super::{database::DatabaseFlags, payload, send::header_given},
+    form::TriedForm,
+    trial::{Test, Tried, chosen},
+};
 use crate::{
     exit::{Exit, help},
     output, readable,
@@ -80,24 +82,10 @@ pub(super) async fn run(args: &TestArgs) -> anyhow::Result<Exit> {
     }
     let tried = test.send(route).await?;
     match args.json {
-        true => output::json(&form(&args.name, &tried)),
+        true => output::json(&TriedForm::of(&args.name, &tried)),
         false => output::line(&words(&args.name, &tried)),
     }
     Ok(tried.exit())
-}
-
-fn form(name: &str, tried: &Tried) -> serde_json::Value {
-    let answer = tried.trial.answer.as_ref();
-    json!({
-        "destination": name,
-        "id": tried.id.to_string(),
-        "outcome": tried.word(),
-        "reason": tried.reason(),
-        "took_ms": u64::try_from(tried.took.as_millis()).unwrap_or(u64::MAX),
-        "status": answer.map(|answer| answer.status),
-        "protocol": answer.map(|answer| answer.protocol),
-        "said": answer.map(|answer| &answer.said),
-    })
 }
 
 fn words(name: &str, tried: &Tried) -> String {

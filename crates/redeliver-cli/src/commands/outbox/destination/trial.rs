@@ -29,21 +29,21 @@ pub(in super::super) fn chosen<'s>(settings: &'s Settings, name: &str) -> Result
 }
 
 /// What is to be sent.
-pub(in super::super) struct Test {
+pub(crate) struct Test {
     id: MessageId,
     message: NewMessage,
 }
 
 /// What came of it.
-pub(in super::super) struct Tried {
-    pub(in super::super) id: MessageId,
-    pub(in super::super) took: Duration,
-    pub(in super::super) trial: Trial,
+pub(crate) struct Tried {
+    pub(crate) id: MessageId,
+    pub(crate) took: Duration,
+    pub(crate) trial: Trial,
 }
 
 impl Test {
     /// A message that says that it is a test.
-    pub(in super::super) fn to(name: &str) -> Self {
+    pub(crate) fn to(name: &str) -> Self {
         let now = Timestamp::wall();
         // Rows are counted from 1, and no outbox has had so many.
         let id = MessageId::new(now.as_millis(), entropy::draw().cast_signed());
@@ -60,13 +60,13 @@ impl Test {
         }
     }
 
-    pub(in super::super) fn change(mut self, change: impl FnOnce(NewMessage) -> NewMessage) -> Self {
+    pub(crate) fn change(mut self, change: impl FnOnce(NewMessage) -> NewMessage) -> Self {
         self.message = change(self.message);
         self
     }
 
     /// Sends it, unless a relay would not.
-    pub(in super::super) async fn send(self, route: &Route) -> Result<Tried, BadInput> {
+    pub(crate) async fn send(self, route: &Route) -> Result<Tried, BadInput> {
         self.message
             .validate()
             .map_err(|error| BadInput(error.to_string()))?;
@@ -93,7 +93,7 @@ impl Test {
 
 impl Tried {
     /// The outcome in one word.
-    pub(super) const fn word(&self) -> &'static str {
+    pub(crate) const fn word(&self) -> &'static str {
         match self.trial.outcome {
             Outcome::Delivered => "delivered",
             Outcome::Retry { .. } => "retry",
@@ -103,7 +103,7 @@ impl Tried {
         }
     }
 
-    pub(super) fn reason(&self) -> Option<&str> {
+    pub(crate) fn reason(&self) -> Option<&str> {
         match &self.trial.outcome {
             Outcome::Delivered => None,
             Outcome::Retry { reason, .. }
@@ -114,7 +114,7 @@ impl Tried {
     }
 
     /// The outcome for a person, and what a relay would do.
-    pub(in super::super) fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         let reason = readable::line(self.reason().unwrap_or_default(), 400);
         match &self.trial.outcome {
             Outcome::Delivered => "delivered".to_owned(),
@@ -136,11 +136,11 @@ impl Tried {
         }
     }
 
-    pub(in super::super) const fn is_delivered(&self) -> bool {
+    pub(crate) const fn is_delivered(&self) -> bool {
         matches!(self.trial.outcome, Outcome::Delivered)
     }
 
-    pub(in super::super) const fn exit(&self) -> Exit {
+    pub(crate) const fn exit(&self) -> Exit {
         match self.trial.outcome {
             Outcome::Delivered => Exit::Done,
             Outcome::Retry { .. } => Exit::Failed,

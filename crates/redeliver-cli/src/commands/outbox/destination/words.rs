@@ -42,7 +42,9 @@ fn unwell(live: &LiveFigures, now: Timestamp) -> Option<String> {
         "" => String::new(),
         detail => format!(" (\"{}\")", readable::line(detail, 200)),
     };
-    let next = live.until.map_or("soon".to_owned(), |until| both(until, now));
+    // What is over by the clock is over at the worker's next beat.
+    let next = live.until.filter(|until| *until > now);
+    let next = next.map_or("soon".to_owned(), |until| both(until, now));
     match live.state {
         LiveState::Open => Some(format!(
             "taken for down, because it failed too often{why}; it is tried with one message {next}"

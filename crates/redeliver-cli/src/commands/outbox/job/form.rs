@@ -118,7 +118,7 @@ pub(super) fn words(job: &Job, now: Timestamp) -> String {
         ),
         format!(
             "plan         {care}; stops when more than {} % fail",
-            percent(plan.stop_permille)
+            plan.stop_percent()
         ),
         format!("matched      {}", tally.matched),
         format!("let out      {}", tally.released),
@@ -138,13 +138,6 @@ fn reason(why: &str) -> String {
     match why {
         "" => String::new(),
         why => format!(": {}", readable::line(why, 100)),
-    }
-}
-
-fn percent(permille: u16) -> String {
-    match permille % 10 {
-        0 => (permille / 10).to_string(),
-        tenth => format!("{}.{tenth}", permille / 10),
     }
 }
 

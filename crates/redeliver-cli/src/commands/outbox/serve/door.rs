@@ -4,6 +4,7 @@ use std::{io, net::SocketAddr, sync::Arc};
 
 use redeliver_outbox::{
     config::{Listen, ServerSettings},
+    desk::JobDesk,
     relay::Figures,
 };
 use serde_json::json;
@@ -114,12 +115,18 @@ impl TakenDoor {
     }
 
     /// Answers there, beside these relays.
-    pub(super) fn open(self, outbox: &Outbox, relays: &[Arc<Figures>], telemetry: &Telemetry) -> OpenDesk {
+    pub(super) fn open(
+        self,
+        outbox: &Outbox,
+        desk: Arc<dyn JobDesk>,
+        relays: &[Arc<Figures>],
+        telemetry: &Telemetry,
+    ) -> OpenDesk {
         let Some(listening) = self.0 else {
             return OpenDesk(None);
         };
         let guard = Guard::new(&outbox.settings.server);
-        let site = watch::Sender::new(Arc::new(site(outbox, guard, relays, telemetry)));
+        let site = watch::Sender::new(Arc::new(site(outbox, desk, guard, relays, telemetry)));
         let (end, ended) = oneshot::channel();
         let address = listening.address();
         let answering = tokio::spawn(listening.answer(web::service(site.subscribe()), async {
@@ -139,13 +146,19 @@ fn not_had(address: SocketAddr, error: &io::Error) -> anyhow::Error {
     anyhow::anyhow!("{address} cannot be listened at: {error}; name another with --listen, or off")
 }
 
-fn site(outbox: &Outbox, guard: Guard, relays: &[Arc<Figures>], telemetry: &Telemetry) -> Site {
+fn site(
+    outbox: &Outbox,
+    desk: Arc<dyn JobDesk>,
+    guard: Guard,
+    relays: &[Arc<Figures>],
+    telemetry: &Telemetry,
+) -> Site {
     let about = About {
         database: outbox.address(),
         routes: outbox.settings.routes.clone(),
     };
     let metrics = Metrics::of(relays, telemetry.counts(), &about.routes);
-    Site::new(Arc::clone(&outbox.opened.desk), guard, about, metrics)
+    Site::new(desk, guard, about, metrics)
 }
 
 /// Refuses to let other machines in without asking them who they are.
@@ -179,9 +192,13 @@ impl OpenDesk {
     /// Goes on by other settings, from the next request on.
     pub(super) fn follow(&self, outbox: &Outbox, relays: &[Arc<Figures>], telemetry: &Telemetry) {
         if let Some(open) = &self.0 {
-            let guard = open.site.borrow().guard.renewed(&outbox.settings.server);
+            let (desk, guard) = {
+                let before = open.site.borrow();
+                let guard = before.guard.renewed(&outbox.settings.server);
+                (Arc::clone(&before.desk), guard)
+            };
             open.site
-                .send_replace(Arc::new(site(outbox, guard, relays, telemetry)));
+                .send_replace(Arc::new(site(outbox, desk, guard, relays, telemetry)));
         }
     }
 

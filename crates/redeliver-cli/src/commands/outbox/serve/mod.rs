@@ -116,11 +116,11 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     let reader = Reader::default();
     let telemetry = Telemetry::start(collector);
     // Before there is a relay: one that cannot be had in full is not begun.
-    let door = door.listen(telling).await?;
+    let (door, beside) = (door.listen(telling).await?, outbox.desk_beside().await?);
     door.tell(telling);
     let relays = Relays::start(&outbox, &reader, Arc::new(()), &telemetry);
     let mut serving = Serving {
-        desk: door.open(&outbox, relays.now(), &telemetry),
+        desk: door.open(&outbox, beside, relays.now(), &telemetry),
         relays,
         reader,
         outbox,
