@@ -230,6 +230,51 @@ pub struct Edit {
     pub headers: Option<String>,
     /// The new destination.
     pub destination: Option<String>,
+    /// What was seen of it: if anything was done to it since, the edit is refused.
+    pub seen: Option<Seen>,
+}
+
+/// How a message was when somebody looked at it: whatever an operator does to it, and every redrive, makes it another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// How often it had been redriven.
+    pub redrives: u32,
+    /// How many acts of operators were on record.
+    pub acts: u64,
+}
+
+impl Detail {
+    /// How it is, for an edit that is to meet it like this.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        Seen {
+            redrives: self.record.redrives,
+            acts: self.audit.len() as u64,
+        }
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.redrives, self.acts)
+    }
+}
+
+/// What is not how a message was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be as it was told with the message, such as 0.2")]
+pub struct NoSeen;
+
+impl std::str::FromStr for Seen {
+    type Err = NoSeen;
+
+    fn from_str(text: &str) -> std::result::Result<Self, NoSeen> {
+        let (redrives, acts) = text.split_once('.').ok_or(NoSeen)?;
+        Ok(Self {
+            redrives: redrives.parse().map_err(|_| NoSeen)?,
+            acts: acts.parse().map_err(|_| NoSeen)?,
+        })
+    }
 }
 
 /// The figures of the whole outbox.

@@ -224,6 +224,7 @@ macro_rules! __conformance_catalogue {
                 s097_the_original_outlives_every_edit
                 s098_an_edit_changes_what_it_names
                 s099_what_is_no_dead_letter_is_not_edited
+                s270_an_edit_of_what_was_changed_meanwhile_is_refused
             }
             query {
                 s110_every_status_is_told_and_filtered_by

@@ -50,7 +50,7 @@ pub(super) async fn s098_an_edit_changes_what_it_names(factory: &dyn Factory) ->
         destination: Some("mail".to_owned()),
         headers: Some(r#"{"x":"y"}"#.to_owned()),
         content_type: Some("text/plain".to_owned()),
-        payload: None,
+        ..Edit::default()
     };
     subject
         .desk
@@ -102,5 +102,39 @@ pub(super) async fn s099_what_is_no_dead_letter_is_not_edited(factory: &dyn Fact
         1,
         "acts on record: the discard"
     );
+    Ok(())
+}
+
+pub(super) async fn s270_an_edit_of_what_was_changed_meanwhile_is_refused(factory: &dyn Factory) -> Outcome {
+    let (subject, _, letters) = dead_letters(factory, 1).await?;
+    let id = letters[0];
+    let seen = subject.detail(id).await?.seen();
+    let edit = |payload: &str| Edit {
+        payload: Some(Payload::from(payload)),
+        seen: Some(seen),
+        ..Edit::default()
+    };
+    subject
+        .desk
+        .edit(MessageRef::Id(id), &edit("mine"), &act())
+        .await?;
+    let late = subject
+        .desk
+        .edit(MessageRef::Id(id), &edit("yours"), &act())
+        .await;
+    let refused = late.map_err(|error| error.kind());
+    same!(
+        refused,
+        Err(StoreErrorKind::NotFound),
+        "an edit of what it was before"
+    );
+    let detail = subject.detail(id).await?;
+    same!(detail.record.payload, Some(Payload::from("mine")), "the payload");
+    same!(detail.audit.len(), 1, "the acts");
+    let again = Edit {
+        seen: Some(detail.seen()),
+        ..edit("yours")
+    };
+    subject.desk.edit(MessageRef::Id(id), &again, &act()).await?;
     Ok(())
 }

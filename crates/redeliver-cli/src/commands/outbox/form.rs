@@ -112,6 +112,8 @@ fn headers(text: &str) -> Value {
 pub(crate) struct DetailForm<'a> {
     #[serde(flatten)]
     record: RecordForm<'a>,
+    /// What an edit names, so that it is refused if anything was done since.
+    version: String,
     original: Option<PayloadForm>,
     gap: bool,
     parked_behind: Option<String>,
@@ -126,6 +128,7 @@ impl<'a> DetailForm<'a> {
     pub(crate) fn of(detail: &'a Detail) -> Self {
         Self {
             record: RecordForm::of(&detail.record),
+            version: detail.seen().to_string(),
             original: detail.original_payload.as_ref().map(PayloadForm::of),
             gap: detail.gap,
             parked_behind: detail.parked_behind.map(|id| id.to_string()),

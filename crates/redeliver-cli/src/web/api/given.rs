@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use redeliver_outbox::{
     NewMessage, Payload,
-    desk::{Act, Edit, Record},
+    desk::{Act, Edit, NoSeen, Record},
     destination::check_header_name,
 };
 use serde::Deserialize;
@@ -177,6 +177,9 @@ pub(super) struct EditForm {
     headers: Option<BTreeMap<String, String>>,
     /// The new destination.
     destination: Option<String>,
+    /// The version that was seen: if the message has another one by now, nothing is changed.
+    #[schema(example = "0.2")]
+    version: Option<String>,
     /// Who. Where tokens are used, it is the token's name, whatever is said here.
     who: Option<String>,
     /// Why, for the audit.
@@ -188,6 +191,8 @@ impl EditForm {
         for name in self.headers.iter().flatten().map(|(name, _)| name) {
             check_header_name(name).map_err(|rule| Problem::bad_request(format!("headers: {rule}")))?;
         }
+        let seen = self.version.as_deref().map(str::parse).transpose();
+        let seen = seen.map_err(|error: NoSeen| Problem::bad_request(format!("version: {error}")))?;
         let headers = self.headers.as_ref().map(|headers| {
             let headers = headers
                 .iter()
@@ -203,6 +208,7 @@ impl EditForm {
             content_type: self.content_type.clone(),
             headers,
             destination: self.destination.clone(),
+            seen,
         })
     }
 

@@ -12,6 +12,7 @@ use axum::{
 use redeliver_outbox::{
     MessageId, Payload, Timestamp,
     desk::{Detail, Edit, Enqueued, Filter, MessageRef, Page},
+    store::StoreErrorKind,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -219,7 +220,11 @@ pub(super) async fn edit(
 ) -> Result<Response, Problem> {
     let detail = find(&site, message).await?;
     let edit: Edit = form.edit()?;
-    if detail.record.dead_letter_reason.is_none() || edit == Edit::default() {
+    let nothing = Edit {
+        seen: edit.seen,
+        ..Edit::default()
+    };
+    if detail.record.dead_letter_reason.is_none() || edit == nothing {
         return Err(match detail.record.dead_letter_reason {
             None => Problem::new(
                 StatusCode::CONFLICT,
@@ -235,7 +240,13 @@ pub(super) async fn edit(
     }
     dead::check_edit(&edit, &detail).map_err(|error| Problem::bad_request(error.to_string()))?;
     let act = form.act(&caller)?;
-    site.desk.edit(message, &edit, &act).await?;
+    if let Err(error) = site.desk.edit(message, &edit, &act).await {
+        // It was there a moment ago: so it is another one by now.
+        return Err(match error.kind() {
+            StoreErrorKind::NotFound => Problem::new(StatusCode::CONFLICT, error.to_string()),
+            _ => error.into(),
+        });
+    }
     Ok(Json(json!({ "edited": detail.record.id.to_string() })).into_response())
 }
 

@@ -176,7 +176,11 @@ pub(super) async fn save(
     let content_type = fields.get("content_type").unwrap_or_default();
     let destination = fields.get("to").unwrap_or(&record.destination);
     let edit = changes(&detail, before, &given, content_type, destination);
-    let nothing = edit == Edit::default();
+    let nothing = edit
+        == Edit {
+            seen: edit.seen,
+            ..Edit::default()
+        };
     let wrong = refused(&edit, &detail);
     if let (Some("save" | "save-and-redrive"), None) = (fields.get("step"), &wrong) {
         return kept(&site, &acting, &detail, &edit, nothing).await;
@@ -210,6 +214,7 @@ fn changes(detail: &Detail, before: &str, given: &str, content_type: &str, desti
         content_type: differs(content_type, record.content_type.as_deref().unwrap_or_default()),
         headers: None,
         destination: differs(destination, &record.destination),
+        seen: Some(detail.seen()),
     }
 }
 

@@ -51,6 +51,11 @@ fn a_dead_letter_is_found_mended_and_put_back() {
     let edit = r#"{"destination":"log","payload":"{\"mended\":true}","who":"bob","why":"a typo"}"#;
     let edited = desk.send("PATCH", "/api/v1/messages/1", &json, Some(edit));
     assert_eq!(edited.status, 200, "{edited:?}");
+    let stale = r#"{"destination":"elsewhere","version":"0.0"}"#;
+    let refused = desk.send("PATCH", "/api/v1/messages/1", &json, Some(stale));
+    assert_eq!(refused.status, 409, "{refused:?}");
+    assert!(refused.body.contains("bob did"), "{}", refused.body);
+    assert_eq!(desk.get("/api/v1/messages/1").json()["version"], "0.1");
     let one = json!({ "filter": { "messages": "1" }, "act": { "who": "bob", "why": "mended" } });
     let preview = json!({ "filter": { "messages": "1" }, "preview": true });
     let told = desk.post("/api/v1/dead/redrive", &preview).json();

@@ -5,14 +5,18 @@ use serde_json::{Map, Value, json};
 use super::records::Kept;
 use crate::{
     Fingerprint, NewMessage, Payload,
-    desk::{AuditRecord, Edit, Record},
+    desk::{AuditRecord, Edit, Record, Seen},
     state::Status,
     store::{Result, StoreError, StoreErrorKind},
 };
 
 /// A dead letter that no relay would take would only come back.
 pub(in crate::store) fn check(edit: &Edit) -> Result<()> {
-    if *edit == Edit::default() {
+    let unseen = Edit {
+        seen: None,
+        ..edit.clone()
+    };
+    if unseen == Edit::default() {
         let what = "the edit changes nothing";
         let next = "give a new payload, content type, destination or headers";
         return Err(StoreError::new(StoreErrorKind::BadInput, what).next(next));
@@ -51,6 +55,25 @@ pub(in crate::store) fn editable(found: Option<Record>) -> Result<Record> {
         "message {} is {}, and only a dead letter can be edited",
         found.id, found.status
     );
+    Err(StoreError::new(StoreErrorKind::NotFound, what).next("look at it again"))
+}
+
+/// Refuses an edit of a letter to which something was done since it was looked at: `redrives` and `acts` are what is true now, under its
+/// lock.
+pub(in crate::store) fn unchanged(edit: &Edit, redrives: u32, acts: &[AuditRecord]) -> Result<()> {
+    let now = Seen {
+        redrives,
+        acts: acts.len() as u64,
+    };
+    let Some(seen) = edit.seen.filter(|seen| *seen != now) else {
+        return Ok(());
+    };
+    let since = usize::try_from(seen.acts).unwrap_or(usize::MAX);
+    let deed = acts.get(since).or(acts.last());
+    let what = deed.map_or("it was put back and has died again".to_owned(), |deed| {
+        format!("{} did \"{}\" at {}", deed.who, deed.action, deed.at)
+    });
+    let what = format!("the message was changed since it was looked at: {what}");
     Err(StoreError::new(StoreErrorKind::NotFound, what).next("look at it again"))
 }
 

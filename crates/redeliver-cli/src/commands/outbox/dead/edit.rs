@@ -78,6 +78,7 @@ pub(super) async fn run(args: &EditArgs, outbox: &Outbox) -> anyhow::Result<Exit
         content_type: args.content_type.clone(),
         headers: headers(&args.headers)?,
         destination: args.to.clone(),
+        seen: Some(detail.seen()),
     };
     check(&edit, &detail)?;
     outbox

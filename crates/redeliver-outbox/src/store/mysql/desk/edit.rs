@@ -8,7 +8,7 @@ use crate::{
     desk::{Act, Edit, MessageRef},
     store::{
         Result,
-        desk::edit::{check, editable, mend, taken},
+        desk::edit::{check, editable, mend, taken, unchanged},
     },
 };
 
@@ -21,6 +21,10 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
     // Locked, so that it is neither put back nor edited by somebody else meanwhile; then looked at again.
     if rescue::lock(&mut work, &[number]).await?.is_empty() {
         return Err(taken(&found));
+    }
+    if edit.seen.is_some() {
+        let redrives = editable(look::one(&mut work, message).await?)?.redrives;
+        unchanged(edit, redrives, &audit::of_message(&mut work, found.id).await?)?;
     }
     let letter = look::kept(&mut work, number).await?;
     let mended = mend(edit, letter.ok_or_else(|| taken(&found))?);

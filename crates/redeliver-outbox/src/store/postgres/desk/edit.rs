@@ -6,7 +6,7 @@ use super::{Begin, Inner, Parameter, Result, audit, look};
 use crate::{
     Payload,
     desk::{Act, Edit, MessageRef},
-    store::desk::edit::{check, editable, mend, taken},
+    store::desk::edit::{check, editable, mend, taken, unchanged},
 };
 
 pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &Act) -> Result<()> {
@@ -24,6 +24,10 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
         .await?;
     if locked.is_empty() {
         return Err(taken(&found));
+    }
+    if edit.seen.is_some() {
+        let redrives = editable(look::one(&session, message).await?)?.redrives;
+        unchanged(edit, redrives, &audit::of_message(&session, found.id).await?)?;
     }
     let letter = look::kept(&session, number).await?;
     let mended = mend(edit, letter.ok_or_else(|| taken(&found))?);

@@ -4,13 +4,14 @@ use super::{Done, Session, audit, look};
 use crate::{
     Payload,
     desk::{Act, Edit, MessageRef},
-    store::desk::edit::{check, editable, mend},
+    store::desk::edit::{check, editable, mend, unchanged},
 };
 
 pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act: &Act) -> Done<()> {
     check(edit)?;
     let found = editable(look::one(session, message)?)?;
     let number = found.id.number();
+    unchanged(edit, found.redrives, &audit::of_message(session, found.id)?)?;
     let Some(letter) = look::kept(session, number)? else {
         return Ok(());
     };
