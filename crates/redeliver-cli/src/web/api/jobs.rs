@@ -27,6 +27,9 @@ use crate::commands::outbox::{form::RecordForm, job::form::JobForm};
 /// The most jobs that are told.
 const MOST: usize = 200;
 
+/// The most dead letters that a job is for.
+const MOST_LETTERS: u64 = 1_000_000_000;
+
 /// The jobs.
 #[derive(Serialize, ToSchema)]
 struct JobsForm<'a> {
@@ -51,7 +54,7 @@ pub(super) struct NewJobForm {
     /// Which dead letters.
     filter: FilterBody,
     /// At most this many, the oldest first.
-    #[schema(minimum = 1)]
+    #[schema(minimum = 1, maximum = 1_000_000_000)]
     at_most: Option<u64>,
     /// So many first, whose outcomes are waited for; 0 for all at once. 5 if it is not given.
     canary: Option<u32>,
@@ -125,8 +128,12 @@ pub(super) async fn create(
         Some("discard") => JobKind::Discard,
         Some(_) => return Err(Problem::bad_request("kind: must be redrive or discard")),
     };
-    if form.at_most == Some(0) {
-        return Err(Problem::bad_request("at_most: must be at least 1"));
+    if form
+        .at_most
+        .is_some_and(|most| !(1..=MOST_LETTERS).contains(&most))
+    {
+        let rule = format!("at_most: must be a whole number from 1 to {MOST_LETTERS}");
+        return Err(Problem::bad_request(rule));
     }
     let act = form.act.act(&caller)?;
     let filter = Filter {
