@@ -93,6 +93,7 @@ pub(super) async fn claim(
         claimed.insert(shard, taken);
     }
     if claimed.is_empty() {
+        work.abandon().await?;
         return Ok(Vec::new());
     }
     let shards: Vec<u16> = claimed.keys().copied().collect();

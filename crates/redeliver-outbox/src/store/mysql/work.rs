@@ -78,6 +78,16 @@ impl<'a> Work<'a> {
         Ok(self.transaction.affected_rows())
     }
 
+    /// Ends it where there was nothing to do. MariaDB keeps the locks of rows that it only looked at until then, and whoever comes next would skip them: that must
+    /// not wait until the pool tidies the connection up.
+    pub(super) async fn abandon(self) -> Result<()> {
+        let store = self.store;
+        self.transaction
+            .rollback()
+            .await
+            .map_err(|error| store.failed(error))
+    }
+
     pub(super) async fn commit(self) -> Result<()> {
         let store = self.store;
         self.transaction

@@ -110,6 +110,7 @@ pub(super) async fn retain(store: &MySqlStore, age: Duration) -> Result<u64> {
     let statement = include_str!("../sql/old_audit.sql");
     let oldest = work.read(statement, values, chain::oldest).await?;
     let Some(forgotten) = chain::forget(&oldest) else {
+        work.abandon().await?;
         return Ok(0);
     };
     if let Some(anchor) = &forgotten.anchor {

@@ -38,6 +38,7 @@ pub(super) async fn end(store: &MySqlStore, destination: &str, act: &Act) -> Res
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     let Some(held) = hold::of(all(&mut work).await?, destination) else {
+        work.abandon().await?;
         return Ok(None);
     };
     if work
@@ -45,6 +46,7 @@ pub(super) async fn end(store: &MySqlStore, destination: &str, act: &Act) -> Res
         .await?
         == 0
     {
+        work.abandon().await?;
         return Ok(None);
     }
     let detail = hold::audited(destination, held.cause);

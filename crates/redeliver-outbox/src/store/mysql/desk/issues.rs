@@ -45,6 +45,7 @@ pub(in crate::store::mysql) async fn group(store: &MySqlStore, connection: &mut 
         .read(statement, (RETENTION_BATCH,), issues::ungrouped)
         .await?;
     if letters.is_empty() {
+        work.abandon().await?;
         return Ok(false);
     }
     let rows = letters

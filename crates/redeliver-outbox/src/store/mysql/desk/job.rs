@@ -83,6 +83,7 @@ pub(super) async fn step(
         .read(include_str!("../sql/due_job.sql"), due, job::job)
         .await?;
     let Some(job) = found.into_iter().next() else {
+        work.abandon().await?;
         return Ok(None);
     };
     let step = step_one(&mut work, worker, job).await?;

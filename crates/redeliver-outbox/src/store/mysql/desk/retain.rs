@@ -87,6 +87,7 @@ async fn forget_messages(store: &MySqlStore, age: Duration, old: &str, remove: &
         numbers.push(row.take::<i64>()?);
     }
     if numbers.is_empty() {
+        work.abandon().await?;
         return Ok(0);
     }
     let all = row::list(&numbers);
