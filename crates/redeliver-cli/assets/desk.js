@@ -25,7 +25,8 @@
   document.addEventListener("htmx:beforeSwap", (event) => {
     // A session that is over leads to the way in, which is a whole page.
     if (busy(event.detail.target)) event.detail.shouldSwap = false;
-    if (!event.detail.xhr.responseText.includes('id="live"')) {
+    const expected = event.detail.target.id === "live" ? 'id="live"' : "data-piece";
+    if (!event.detail.xhr.responseText.includes(expected)) {
       event.detail.shouldSwap = false;
       if (event.detail.xhr.status === 200) location.reload();
     }

@@ -11,24 +11,35 @@ const ROUNDS: usize = 15;
 const GOAL: Duration = Duration::from_millis(100);
 
 /// Every page, and the ways to narrow those that can be narrowed.
-const PAGES: [&str; 17] = [
+const PAGES: [&str; 28] = [
     "/",
     "/charts/flow",
     "/destinations",
     "/destinations/destination-3",
+    "/charts/destinations/destination-3",
     "/lanes",
     "/messages",
     "/messages?status=failed",
-    "/messages?status=sent&destination=destination-2",
-    "/messages?text=order-77",
-    "/messages?text=nothing-has-this",
+    "/messages?status=sent&to=destination-2",
+    "/messages?q=order-77",
+    "/messages?q=nothing-has-this",
+    "/messages/further?q=nothing-has-this&after=1500000",
+    "/messages?key=order-77",
+    "/messages?error=rule+b",
+    "/messages?since=2h",
     "/messages/11",
+    "/messages/11/edit",
     "/issues",
     "/issues/0000000000000007",
+    "/letters/redrive?status=dead_lettered",
+    "/letters/patch?status=dead_lettered&issue=0000000000000007",
+    "/letters/discard?status=dead_lettered&to=destination-2",
     "/jobs",
     "/workers",
     "/storage",
+    "/storage/health",
     "/audit",
+    "/audit/verify",
 ];
 
 pub(crate) async fn measure(outbox: &Outbox, rows: i64) -> Outcome<()> {

@@ -1,14 +1,18 @@
 //! One destination: how it is and why, how fast it goes, what it is configured to be, and holding it.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+};
 use redeliver_outbox::{
     Timestamp,
     desk::{Filter, Page, StatusReport},
     destination::{Expects, Route},
     state::Status,
+    store,
 };
 use redeliver_policy::duration;
 
@@ -27,8 +31,9 @@ use crate::{
     web::{problem::Problem, site::Site},
 };
 
-/// How many failing messages are looked at.
+/// How many failing messages are shown, and how long they are looked for.
 const FAILING: usize = 10;
+const PATIENCE: Duration = Duration::from_millis(40);
 
 /// How one worker finds it.
 #[derive(Debug)]
@@ -42,6 +47,7 @@ struct Found {
 #[template(path = "destination.html", blocks = ["live"])]
 struct Destination {
     frame: Frame,
+    counting: bool,
     row: Row,
     held: bool,
     act: String,
@@ -61,13 +67,18 @@ pub(super) async fn page(
     visitor: Visitor,
     Path(name): Path<String>,
 ) -> Answered {
-    let Some(status) = site.status().await? else {
-        let detail = "the outbox is being counted for the first time; come again in a moment";
-        return Err(Problem::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, detail).into());
+    let (status, known) = tokio::try_join!(site.status(), site.issues())?;
+    let report = match &status {
+        Some(status) => Arc::clone(&status.value),
+        None => Arc::new(uncounted(&site).await?),
     };
-    let report = &*status.value;
+    let report = &*report;
     let all = overview::all(&site.about.routes, report);
     let Some(destination) = all.iter().find(|destination| destination.name == name) else {
+        if status.is_none() {
+            let detail = "the outbox is being counted for the first time; come again in a moment";
+            return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail).into());
+        }
         let detail = format!(
             "there is no destination {} in this configuration, and no message for one",
             readable::line(&name, 80)
@@ -85,13 +96,13 @@ pub(super) async fn page(
         newest_first: true,
         until: None,
     };
-    let failing = site.desk.list(&filter, look, false).await?;
+    let failing = site.desk.search(&filter, look, PATIENCE).await?.records;
     let now = Timestamp::wall();
-    let known = site.issues().await?;
     let issues = known.iter().flat_map(|known| known.value.iter());
     let here = address(&name);
     let page = Destination {
         frame: Frame::new(readable::line(&name, 80), DESTINATIONS, &site, &visitor),
+        counting: status.is_none(),
         row: row(destination, report, &site.pulse.points()),
         held: destination.hold.is_some(),
         act: format!(
@@ -115,6 +126,16 @@ pub(super) async fn page(
         standing_href: messages(&[("to", &name), ("status", "parked")]),
     };
     Ok(answer(&visitor, &page, &page.as_live()))
+}
+
+/// What can be told before the messages have been counted.
+async fn uncounted(site: &Site) -> store::Result<StatusReport> {
+    Ok(StatusReport {
+        now: Timestamp::wall(),
+        workers: site.desk.workers().await?,
+        holds: site.desk.holds().await?,
+        ..StatusReport::default()
+    })
 }
 
 fn found(report: &StatusReport, name: &str) -> Vec<Found> {

@@ -15,6 +15,7 @@ use super::{
     fields::Fields,
     frame::{Answered, Frame, ISSUES, Visitor, page as answer},
     issues,
+    looking::Looking,
     messages::Row,
     payload::{Compared, Shown, compared},
 };
@@ -36,6 +37,7 @@ struct IssuePage {
     workable: bool,
     /// Whether what all of them have in common is left out.
     slim: bool,
+    looking: Option<Looking>,
     sample: Option<Sample>,
     comparison: Option<Comparison>,
     all: String,
@@ -101,6 +103,7 @@ pub(super) async fn page(
         rows: records.iter().map(|record| Row::of(record, now)).collect(),
         workable: true,
         slim: true,
+        looking: None,
         sample: records.first().map(sample),
         comparison: comparison(&records, &query),
         all: address::messages(&pairs),

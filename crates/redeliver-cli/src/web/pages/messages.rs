@@ -1,6 +1,6 @@
 //! Messages: search and filters in the address, the newest first.
 
-use std::{sync::Arc, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use askama::Template;
 use axum::{
@@ -9,13 +9,14 @@ use axum::{
 };
 use redeliver_outbox::{
     DeadReason, Timestamp,
-    desk::{MessageRef, Page, Record},
+    desk::{MessageRef, Page, Record, Searched},
     state::Status,
 };
 
 use super::{
     fields::Fields,
     frame::{Answered, Frame, MESSAGES, Visitor, page as answer},
+    looking::{Before, Looking},
     message,
     narrowing::Narrowing,
     words::{Chip, When},
@@ -25,8 +26,8 @@ use crate::{readable, web::site::Site};
 /// How many stand on a page.
 pub(super) const PAGE: usize = 50;
 
-/// How long a search may take before it says how far it came.
-const PATIENCE: Duration = Duration::from_millis(800);
+/// How long a search may take before it says how far it came: the page goes on from there by itself, piece by piece.
+pub(super) const PATIENCE: Duration = Duration::from_millis(60);
 
 /// One message, as a row.
 #[derive(Debug)]
@@ -108,8 +109,7 @@ struct Messages {
     /// Where older ones are.
     older: Option<String>,
     newest: Option<String>,
-    /// Whether the time was up before everything was looked at.
-    unfinished: bool,
+    looking: Option<Looking>,
     /// Whether what is shown can be redriven and the like.
     workable: bool,
     /// Whether what all of them have in common is left out.
@@ -125,20 +125,12 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query:
         return Ok(Redirect::to(&message::address(found.record.id)).into_response());
     }
     let narrowing = Narrowing::of(&query);
-    let after = query.get("after").and_then(|after| after.parse::<i64>().ok());
-    let look = Page {
-        after,
-        limit: PAGE,
-        newest_first: true,
-        until: None,
-    };
-    let searched = site.desk.search(&narrowing.filter, look, PATIENCE).await?;
-    let now = Timestamp::wall();
-    let rows: Vec<Row> = searched
-        .records
-        .iter()
-        .map(|record| Row::of(record, now))
-        .collect();
+    let after = number(&query, "after");
+    let searched = site
+        .desk
+        .search(&narrowing.filter, look(after, PAGE), PATIENCE)
+        .await?;
+    let looking = Looking::of(&narrowing, &searched, Before::default());
     let messages = Messages {
         frame: Frame::new("Messages", MESSAGES, &site, &visitor),
         search: readable::line(search, 200),
@@ -146,15 +138,40 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query:
         destinations: destinations(&site, narrowing.value("to")),
         reasons: reasons(narrowing.value("reason")),
         chosen: narrowing.chosen("/messages"),
-        older: searched.next.map(|next| narrowing.further("/messages", next)),
-        unfinished: !searched.complete && rows.len() < PAGE,
+        older: searched
+            .next
+            .filter(|_| looking.is_none())
+            .map(|next| narrowing.further("/messages", next)),
+        looking,
         newest: after.map(|_| narrowing.address("/messages")),
         workable: narrowing.only_dead(),
         slim: false,
         narrowing,
-        rows,
+        rows: rows(&searched),
     };
     Ok(answer(&visitor, &messages, &messages.as_live()))
+}
+
+pub(super) fn number<T: FromStr>(query: &Fields, name: &str) -> Option<T> {
+    query.get(name)?.parse().ok()
+}
+
+pub(super) const fn look(after: Option<i64>, limit: usize) -> Page {
+    Page {
+        after,
+        limit,
+        newest_first: true,
+        until: None,
+    }
+}
+
+pub(super) fn rows(searched: &Searched) -> Vec<Row> {
+    let now = Timestamp::wall();
+    searched
+        .records
+        .iter()
+        .map(|record| Row::of(record, now))
+        .collect()
 }
 
 fn statuses(narrowing: &Narrowing) -> Vec<Choice> {

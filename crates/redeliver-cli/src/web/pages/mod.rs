@@ -17,6 +17,7 @@ mod lanes;
 mod letter;
 mod letters;
 mod login;
+mod looking;
 mod message;
 mod messages;
 mod narrowing;
@@ -53,6 +54,7 @@ pub(super) fn router() -> Router<Arc<Site>> {
         .route("/destinations/{name}/pause", post(destination::pause))
         .route("/destinations/{name}/resume", post(destination::resume))
         .route("/messages", get(messages::page))
+        .route("/messages/further", get(looking::further))
         .route("/messages/{id}", get(message::page))
         .route("/messages/{id}/payload", get(message::payload))
         .route("/messages/{id}/redrive", post(letter::redrive))

@@ -68,10 +68,10 @@ const ISSUES_HERE: usize = 5;
 const ATTEMPT_ROWS: usize = 8;
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
-    let status = site.status().await?;
+    // At once: each may be waited for, for a moment.
+    let (status, known, outlook) = tokio::try_join!(site.status(), site.issues(), site.outlook())?;
     let report = status.as_ref().map(|status| &*status.value);
     let now = Timestamp::wall();
-    let known = site.issues().await?;
     let issues = known.iter().flat_map(|known| known.value.iter());
     let overview = Overview {
         issues: issues
@@ -85,7 +85,7 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
         attempts: report.map_or_else(Vec::new, |report| attempts(&report.attempts)),
         rows: report.map_or_else(Vec::new, |report| destinations::rows(report, &site)),
         flow: charts::flow_picture(&site),
-        coming: site.outlook().await?.map(|outlook| Coming::of(&outlook)),
+        coming: outlook.map(|outlook| Coming::of(&outlook)),
         frame: Frame::new("Overview", OVERVIEW, &site, &visitor),
     };
     Ok(answer(&visitor, &overview, &overview.as_live()))
