@@ -5,19 +5,24 @@ use std::{collections::BTreeMap, fmt, time::Duration};
 use futures_core::future::BoxFuture;
 
 mod audit;
+mod edit;
 mod filter;
 mod job;
 mod look;
+mod merge;
+mod patch;
 mod replay;
 mod search;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
+pub use edit::{Edit, NoSeen, Seen};
 pub use filter::NoFilter;
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
 pub use look::{
     Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,
     TableStorage,
 };
+pub use patch::{NoSight, Patch, PatchPreview, Patched, Refused, Sight};
 pub use replay::{Branch, Replay, Replayed};
 pub use search::Searched;
 
@@ -219,64 +224,6 @@ pub struct AuditRecord {
     pub hash: Option<String>,
 }
 
-/// What to change in a dead letter. What is none stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Edit {
-    /// The new payload.
-    pub payload: Option<Payload>,
-    /// The new content type.
-    pub content_type: Option<String>,
-    /// The new headers, as a JSON object.
-    pub headers: Option<String>,
-    /// The new destination.
-    pub destination: Option<String>,
-    /// What was seen of it: if anything was done to it since, the edit is refused.
-    pub seen: Option<Seen>,
-}
-
-/// How a message was when somebody looked at it: whatever an operator does to it, and every redrive, makes it another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// How often it had been redriven.
-    pub redrives: u32,
-    /// How many acts of operators were on record.
-    pub acts: u64,
-}
-
-impl Detail {
-    /// How it is, for an edit that is to meet it like this.
-    #[must_use]
-    pub fn seen(&self) -> Seen {
-        Seen {
-            redrives: self.record.redrives,
-            acts: self.audit.len() as u64,
-        }
-    }
-}
-
-impl fmt::Display for Seen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.redrives, self.acts)
-    }
-}
-
-/// What is not how a message was.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be as it was told with the message, such as 0.2")]
-pub struct NoSeen;
-
-impl std::str::FromStr for Seen {
-    type Err = NoSeen;
-
-    fn from_str(text: &str) -> std::result::Result<Self, NoSeen> {
-        let (redrives, acts) = text.split_once('.').ok_or(NoSeen)?;
-        Ok(Self {
-            redrives: redrives.parse().map_err(|_| NoSeen)?,
-            acts: acts.parse().map_err(|_| NoSeen)?,
-        })
-    }
-}
-
 /// The figures of the whole outbox.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatusReport {
@@ -455,6 +402,30 @@ pub trait Desk: Schema + Look {
 
     /// Changes a dead letter. The payload as it was inserted is kept.
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>>;
+
+    /// How many acts of operators are on record of each of these messages, in their order.
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>>;
+
+    /// The dead letters that a patch would be for, how each of them is now, and a few of them; none is changed. At most so many, the
+    /// oldest first; without a limit, more than [`limits::PATCH_LIMIT`] are refused.
+    fn preview_patch<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: Option<usize>,
+    ) -> BoxFuture<'a, Result<PatchPreview>> {
+        Box::pin(patch::preview(self, filter, at_most))
+    }
+
+    /// Changes those dead letters that are still as they were seen, each in a transaction of its own, and says of each other one what
+    /// happened to it.
+    fn patch<'a>(
+        &'a self,
+        patch: &'a Patch,
+        sight: &'a Sight,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Patched>> {
+        Box::pin(patch::patch(self, patch, sight, act))
+    }
 
     /// Puts at most so many of the dead letters that match back, the oldest first: pending, no attempts, due now. An `expires_at` that has
     /// passed does not come with them: they would only expire again. Returns which.

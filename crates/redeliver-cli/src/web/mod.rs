@@ -28,6 +28,7 @@ pub(crate) use self::{
     guard::Guard,
     listen::Listening,
     metrics::Metrics,
+    pages::compared,
     site::{About, Site},
 };
 

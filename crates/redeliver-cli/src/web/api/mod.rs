@@ -10,6 +10,7 @@ mod issues;
 mod jobs;
 mod look;
 mod messages;
+mod patch;
 mod standing;
 mod status;
 
@@ -64,6 +65,7 @@ pub(super) fn router(open: bool) -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
         .routes(routes!(messages::reason))
         .routes(routes!(messages::payload))
         .routes(routes!(dead::redrive))
+        .routes(routes!(patch::patch))
         .routes(routes!(dead::discard))
         .routes(routes!(destinations::list))
         .routes(routes!(destinations::show))

@@ -108,6 +108,61 @@ fn a_dead_letter_is_found_mended_and_put_back() {
 }
 
 #[test]
+fn many_are_patched_after_a_look_and_who_was_quicker_is_left_alone() {
+    let (_folder, desk) = opened();
+    for number in 1..=3 {
+        let message = json!({ "destination": "nowhere", "json": { "n": number } });
+        assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
+    }
+    desk.until("/api/v1/messages?status=dead_lettered", |answer| {
+        answer.json()["items"].as_array().unwrap().len() == 3
+    });
+    let path = "/api/v1/dead/patch";
+    for wrong in [
+        json!({}),
+        json!({ "patch": { "n": 9 } }),
+        json!({ "patch": { "n": 9 }, "preview": true }),
+        json!({ "patch": [], "seen": "1:0.0" }),
+        json!({ "patch": { "n": 9 }, "seen": "everything" }),
+        json!({ "patch": { "n": 9 }, "preview": true, "filter": {}, "at_most": 1001 }),
+        json!({ "destination": "", "seen": "1:0.0" }),
+    ] {
+        let refused = desk.post(path, &wrong);
+        assert_eq!(refused.status, 400, "{wrong}: {refused:?}");
+    }
+    let preview = json!({ "preview": true, "filter": { "destination": "nowhere" }, "patch": { "n": 9 } });
+    let shown = desk.post(path, &preview).json();
+    assert_eq!((&shown["matching"], &shown["chosen"]), (&3.into(), &3.into()));
+    assert_eq!(
+        (
+            &shown["sample"][0]["before"]["payload"],
+            &shown["sample"][0]["after"]["payload"]
+        ),
+        (&r#"{"n":1}"#.into(), &r#"{"n":9}"#.into())
+    );
+    let edit = r#"{"json":{"n":2,"by":"bob"},"who":"bob"}"#;
+    let json = [("content-type", "application/json")];
+    assert_eq!(
+        desk.send("PATCH", "/api/v1/messages/2", &json, Some(edit)).status,
+        200
+    );
+    let put_back = json!({ "filter": { "messages": "3" }, "act": { "who": "eve" } });
+    assert_eq!(desk.post("/api/v1/dead/redrive", &put_back).status, 200);
+    let patch =
+        json!({ "patch": { "n": 9 }, "seen": shown["seen"], "act": { "who": "ana", "why": "a typo" } });
+    let done = desk.post(path, &patch).json();
+    assert_eq!(done["edited"].as_array().unwrap().len(), 1, "{done}");
+    for (refused, who, number) in [(0, "bob did", 2), (1, "eve did", 3)] {
+        let refused = &done["refused"][refused];
+        assert!(refused["what"].as_str().unwrap().contains(who), "{done}");
+        assert_eq!(refused["number"], number, "{done}");
+    }
+    let kept = desk.get("/api/v1/messages/2").json();
+    assert_eq!(kept["payload"], r#"{"n":2,"by":"bob"}"#);
+    assert_eq!(desk.get("/api/v1/messages/1").json()["payload"], r#"{"n":9}"#);
+}
+
+#[test]
 fn a_destination_is_held_and_let_go() {
     let (_folder, desk) = opened();
     let why = json!({ "why": "maintenance", "who": "bob" });

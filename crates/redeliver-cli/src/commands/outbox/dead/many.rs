@@ -29,18 +29,27 @@ pub(super) struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// How many at most, after asking where many are meant; none if the answer was no.
-    pub(super) async fn settle(&self, outbox: &Outbox, act: &str) -> anyhow::Result<Option<usize>> {
-        match (self.ids.is_empty(), self.narrowed, self.all) {
+    /// Whether it was said which, in one way.
+    pub(super) fn check(&self, act: &str) -> Result<(), BadInput> {
+        let what = match (self.ids.is_empty(), self.narrowed, self.all) {
             (false, true, _) | (false, _, true) => {
-                Err(BadInput(format!("name the messages to {act}, or narrow them, not both")).into())
+                format!("name the messages to {act}, or narrow them, not both")
             }
-            (false, ..) => Ok(Some(self.ids.len())),
             (true, false, false) => {
                 let next = "name messages, narrow them with --to, --error and the like, or add --all";
-                Err(BadInput(format!("which dead letters to {act}? {next}")).into())
+                format!("which dead letters to {act}? {next}")
             }
-            (true, ..) => self.ask(outbox, act).await,
+            _ => return Ok(()),
+        };
+        Err(BadInput(what))
+    }
+
+    /// How many at most, after asking where many are meant; none if the answer was no.
+    pub(super) async fn settle(&self, outbox: &Outbox, act: &str) -> anyhow::Result<Option<usize>> {
+        self.check(act)?;
+        match self.ids.len() {
+            0 => self.ask(outbox, act).await,
+            named => Ok(Some(named)),
         }
     }
 

@@ -67,6 +67,10 @@ impl Desk for MySqlStore {
         Box::pin(edit::edit(self, message, edit, act))
     }
 
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(audit::acts(self, messages))
+    }
+
     fn redrive<'a>(
         &'a self,
         filter: &'a Filter,

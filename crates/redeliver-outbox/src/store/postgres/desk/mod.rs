@@ -85,6 +85,10 @@ impl Desk for PostgresStore {
         Box::pin(self.0.limited(edit::edit(&self.0, message, edit, act)))
     }
 
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(self.0.limited(audit::acts(&self.0, messages)))
+    }
+
     fn redrive<'a>(
         &'a self,
         filter: &'a Filter,

@@ -77,6 +77,11 @@ impl Desk for SqliteStore {
         })
     }
 
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        let messages = messages.to_vec();
+        self.run(Purpose::Look, move |session| audit::acts(session, &messages))
+    }
+
     fn redrive<'a>(
         &'a self,
         filter: &'a Filter,
