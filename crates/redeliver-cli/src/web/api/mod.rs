@@ -120,6 +120,13 @@ fn guarded(operation: &mut Operation, reading: bool) {
     if !reading {
         answers.push(("403", "The token may only look, or a page of another site asks"));
     }
+    if operation.request_body.is_some() {
+        answers.extend([
+            ("400", "What was given makes no sense; the detail names it"),
+            ("413", "The body is too large"),
+            ("415", "The body is no JSON, by its Content-Type"),
+        ]);
+    }
     for (status, meaning) in answers {
         let answer = ResponseBuilder::new()
             .description(meaning)

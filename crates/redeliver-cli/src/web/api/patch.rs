@@ -59,9 +59,7 @@ enum PatchAnswer<'a> {
 
 /// Change many dead letters in the same way: what would change first, then those that are still as they were seen
 #[utoipa::path(post, path = "/api/v1/dead/patch", tag = "dead letters", request_body = PatchForm,
-    responses((status = 200, body = PatchAnswer), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = PatchAnswer)))]
 pub(super) async fn patch(
     State(site): State<Arc<Site>>,
     caller: Caller,

@@ -2,15 +2,20 @@
 
 use redeliver_outbox::{
     MessageId,
-    desk::{Filter, MessageRef},
+    desk::{Act, Filter, MessageRef, NewJob},
     state::Status,
 };
 use serde_json::json;
 
-use super::super::{act_flags::confirmed, database::Outbox, show::name};
+use super::super::{
+    act_flags::confirmed,
+    database::Outbox,
+    job::{JobForm, follow, line},
+    show::name,
+};
 use crate::{
     exit::{BadInput, Exit, NotFound},
-    output,
+    output, readable,
 };
 
 /// So many are changed in one transaction.
@@ -72,6 +77,46 @@ impl Chosen<'_> {
         };
         Ok(confirmed(self.yes, &of)?.then_some(count))
     }
+}
+
+/// A few of those that are meant.
+pub(super) async fn preview(outbox: &Outbox, filter: &Filter) -> anyhow::Result<()> {
+    for letter in outbox.desk().preview_job(filter).await?.sample {
+        let reason = letter.dead_letter_reason.map_or("", |reason| reason.as_str());
+        output::note(&format!(
+            "  {} to {}, {reason}: {}",
+            letter.id.number(),
+            readable::line(&letter.destination, 40),
+            readable::line(letter.last_error.as_deref().unwrap_or("-"), 80)
+        ));
+    }
+    Ok(())
+}
+
+/// Makes a job, and takes its steps until it is over, or leaves them to a relay.
+pub(super) async fn as_job(
+    outbox: &Outbox,
+    job: &NewJob,
+    act: &Act,
+    background: bool,
+    as_json: bool,
+) -> anyhow::Result<Exit> {
+    let job = outbox.desk().create_job(job, act).await?;
+    let id = job.id;
+    if !background {
+        output::note(&format!(
+            "job {id}: `redeliver job pause {id}` holds it, `redeliver job cancel {id}` ends it"
+        ));
+        return follow(outbox, id, as_json).await;
+    }
+    match as_json {
+        true => output::json(&JobForm::of(&job)),
+        false => output::line(&format!(
+            "{}; a relay takes its steps, and `redeliver job show {id}` tells how far it is",
+            line(&job)
+        )),
+    }
+    Ok(Exit::Done)
 }
 
 /// The filter of an act: dead letters only, those named or those that match.

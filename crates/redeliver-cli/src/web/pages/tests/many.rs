@@ -1,7 +1,10 @@
 //! Acts on many dead letters.
 
 use axum::http::StatusCode;
-use redeliver_outbox::desk::{Act, Edit, MessageRef};
+use redeliver_outbox::{
+    desk::{Act, Edit, MessageRef},
+    job::JobKind,
+};
 
 use super::{desk, text, went};
 use crate::web::pages::address::encoded;
@@ -107,4 +110,22 @@ async fn all_that_match_are_a_job_and_what_is_not_understood_is_nothing() {
         let (_, page) = desk.get(went(&done), &[]).await;
         assert!(page.contains(then), "{act}: {page}");
     }
+}
+
+#[tokio::test]
+async fn all_that_match_are_given_up_by_a_job_with_a_reason() {
+    let desk = desk().await;
+    let unsaid = desk
+        .post("/letters/discard", "status=dead_lettered&confirmed=4")
+        .await;
+    assert_eq!(unsaid.status(), StatusCode::BAD_REQUEST);
+    let begun = desk
+        .post("/letters/discard", "status=dead_lettered&confirmed=4&why=a+test")
+        .await;
+    assert_eq!(went(&begun), "/jobs/1?done=started&count=1");
+    let job = desk.site.desk.job(1).await.unwrap().unwrap();
+    assert_eq!(
+        (job.kind, job.plan.canary, job.act.why.as_str()),
+        (JobKind::Discard, 0, "a test")
+    );
 }

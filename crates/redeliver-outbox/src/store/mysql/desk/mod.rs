@@ -13,7 +13,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, Result, WorkerId,
-        desk::{hold::by_hand, job::Turn},
+        desk::{hold::by_hand, turn::Turn},
     },
 };
 

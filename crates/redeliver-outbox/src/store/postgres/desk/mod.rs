@@ -17,7 +17,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, WorkerId,
-        desk::{hold::by_hand, job::Turn},
+        desk::{hold::by_hand, turn::Turn},
     },
 };
 
