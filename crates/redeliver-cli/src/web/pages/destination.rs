@@ -92,7 +92,7 @@ pub(super) async fn page(
     let here = address(&name);
     let page = Destination {
         frame: Frame::new(readable::line(&name, 80), DESTINATIONS, &site, &visitor),
-        row: row(destination, report, &site.pulse.points()),
+        row: row(destination, report, &site.pulse().points()),
         held: destination.hold.is_some(),
         act: format!(
             "{here}/{}",

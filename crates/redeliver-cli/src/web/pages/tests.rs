@@ -17,7 +17,7 @@ use redeliver_outbox::{
 use tower::ServiceExt as _;
 
 use super::acting::version;
-use crate::web::{About, Guard, Metrics, Site, router};
+use crate::web::{About, Counting, Guard, Metrics, Site, router};
 
 mod many;
 
@@ -90,7 +90,7 @@ async fn desk_for(tokens: Vec<Token>) -> Desk {
         database: HOSTILE.to_owned(),
         routes: Routes::new(),
     };
-    let metrics = Metrics::of(&[], Arc::default(), &about.routes);
+    let metrics = Metrics::of(Counting::default(), Arc::default(), &about.routes);
     let site = Arc::new(Site::new(desk, Guard::new(&settings), about, metrics));
     // What is counted in the background is there before it is looked at.
     while site.status().await.unwrap().is_none() {}

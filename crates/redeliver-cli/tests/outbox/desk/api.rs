@@ -209,6 +209,29 @@ fn a_job_that_stopped_goes_on_only_with_a_reason() {
 }
 
 #[test]
+fn what_failed_attempts_met_is_told_by_class() {
+    let (folder, lab) = (Folder::new(), Lab::start());
+    lab.configure(&folder, "/status/503");
+    let desk = Desk::open(&folder);
+    let message = json!({ "destination": "api", "json": 1 });
+    assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
+    let told = desk.until("/api/v1/destinations/api", |answer| {
+        answer.json()["live"]["failures"]["server_error"].as_u64() > Some(0)
+    });
+    assert_eq!(told.json()["live"]["failures"]["timeout"], 0, "{told:?}");
+    let page = desk.until("/destinations/api", |answer| {
+        answer.body.contains("What failed attempts met")
+    });
+    assert!(
+        page.body.contains(">5xx</th>") && page.body.contains("100%"),
+        "{}",
+        page.body
+    );
+    let list = desk.get("/destinations").body;
+    assert!(list.contains(">5xx "), "{list}");
+}
+
+#[test]
 fn a_destination_is_held_and_let_go() {
     let (_folder, desk) = opened();
     let why = json!({ "why": "maintenance", "who": "bob" });
