@@ -1,6 +1,6 @@
 //! The operator's side of a store: look, enqueue, mend, put back, give up, clean up.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 
@@ -12,7 +12,9 @@ mod look;
 mod merge;
 mod patch;
 mod replay;
+mod schema;
 mod search;
+mod status;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
 pub use edit::{Edit, NoSeen, Seen};
@@ -24,12 +26,13 @@ pub use look::{
 };
 pub use patch::{NoSight, Patch, PatchPreview, Patched, Refused, Sight};
 pub use replay::{Branch, Replay, Replayed};
+pub use schema::{Layout, Migration, Schema};
 pub use search::Searched;
+pub use status::{Figures, StatusReport, WorkerRecord};
 
 pub use crate::enqueue::Enqueued;
 use crate::{
     DeadReason, Fingerprint, Held, Hold, MessageId, NewMessage, Payload, Timestamp, limits,
-    live::{self, Live},
     state::Status,
     store::{LaneId, Result},
 };
@@ -224,78 +227,6 @@ pub struct AuditRecord {
     pub hash: Option<String>,
 }
 
-/// The figures of the whole outbox.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StatusReport {
-    /// The database's clock.
-    pub now: Timestamp,
-    /// The sum over all destinations, and of what waits or died as an event.
-    pub total: Figures,
-    /// Events: those that became messages count as sent.
-    pub events: Figures,
-    /// By destination.
-    pub destinations: BTreeMap<String, Figures>,
-    /// How many live messages have been attempted how often.
-    pub attempts: BTreeMap<u32, u64>,
-    /// Messages being sent at the workers' last beats.
-    pub in_flight: u64,
-    /// The workers.
-    pub workers: Vec<WorkerRecord>,
-    /// The destinations that are held, by name.
-    pub holds: Vec<Hold>,
-    /// How many shards there are.
-    pub shards: u32,
-    /// How many of them have no live owner.
-    pub shards_without_owner: u32,
-}
-
-/// Figures of some messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Due, held back by nothing but the relay's pace.
-    pub due_now: u64,
-    /// Waiting for their time.
-    pub waiting: u64,
-    /// Put away until their destination takes something again.
-    pub put_away: u64,
-    /// In parked lanes.
-    pub parked: u64,
-    /// Sent, as far back as the history goes.
-    pub sent: u64,
-    /// Dead letters.
-    pub dead: u64,
-    /// How long the oldest due message has been due.
-    pub oldest_lag: Option<Duration>,
-}
-
-impl StatusReport {
-    /// How the workers that are alive find the destinations, as one.
-    #[must_use]
-    pub fn live(&self) -> Live {
-        let alive = self.workers.iter().filter(|worker| worker.alive);
-        live::sum(alive.map(|worker| &worker.destinations))
-    }
-}
-
-/// A worker.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkerRecord {
-    /// Its id.
-    pub id: String,
-    /// When it started.
-    pub started_at: Timestamp,
-    /// When it was last heard of.
-    pub seen_at: Timestamp,
-    /// Whether its lease holds.
-    pub alive: bool,
-    /// How many shards it owns.
-    pub shards: u32,
-    /// What it was sending at its last beat.
-    pub in_flight: u32,
-    /// How it found its destinations at its last beat.
-    pub destinations: Live,
-}
-
 /// What to forget, each if it is older than so long; none keeps it for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
@@ -340,42 +271,6 @@ pub enum Grade {
     Advice,
     /// Will hurt.
     Problem,
-}
-
-/// A step of the schema, as it was applied or would be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Migration {
-    /// Its number, from 1.
-    pub version: u32,
-    /// Its name.
-    pub name: &'static str,
-    /// The statements that apply it, with the names filled in.
-    pub up: String,
-    /// The statements that take it back.
-    pub down: String,
-}
-
-/// How many and which shards: set when the tables are made, and not changed after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// How many shards.
-    pub shards: u16,
-}
-
-/// The tables themselves.
-pub trait Schema: Send + Sync + fmt::Debug {
-    /// Every step, in order, as it would be run here.
-    fn migrations(&self, layout: Layout) -> Vec<Migration>;
-
-    /// The newest step that was applied; 0 if there is none.
-    fn version(&self) -> BoxFuture<'_, Result<u32>>;
-
-    /// Goes to this version, up or down, or to the newest, and returns the steps that were taken. Several processes may do it at
-    /// once: one does, the others find it done.
-    fn migrate(&self, layout: Layout, to: Option<u32>) -> BoxFuture<'_, Result<Vec<u32>>>;
-
-    /// How many shards are usual for this database.
-    fn usual_layout(&self) -> Layout;
 }
 
 /// The operator's desk.
