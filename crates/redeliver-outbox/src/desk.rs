@@ -1,30 +1,38 @@
 //! The operator's side of a store: look, enqueue, mend, put back, give up, clean up.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::time::Duration;
 
 use futures_core::future::BoxFuture;
 
 mod audit;
+mod edit;
 mod filter;
 mod job;
 mod look;
+mod merge;
+mod patch;
 mod replay;
+mod schema;
 mod search;
+mod status;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
+pub use edit::{Edit, NoSeen, Seen};
 pub use filter::NoFilter;
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
 pub use look::{
     Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,
     TableStorage,
 };
+pub use patch::{NoSight, Patch, PatchPreview, Patched, Refused, Sight};
 pub use replay::{Branch, Replay, Replayed};
+pub use schema::{Layout, Migration, Schema};
 pub use search::Searched;
+pub use status::{Figures, StatusReport, WorkerRecord};
 
 pub use crate::enqueue::Enqueued;
 use crate::{
     DeadReason, Fingerprint, Held, Hold, MessageId, NewMessage, Payload, Timestamp, limits,
-    live::{self, Live},
     state::Status,
     store::{LaneId, Result},
 };
@@ -219,136 +227,6 @@ pub struct AuditRecord {
     pub hash: Option<String>,
 }
 
-/// What to change in a dead letter. What is none stays.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Edit {
-    /// The new payload.
-    pub payload: Option<Payload>,
-    /// The new content type.
-    pub content_type: Option<String>,
-    /// The new headers, as a JSON object.
-    pub headers: Option<String>,
-    /// The new destination.
-    pub destination: Option<String>,
-    /// What was seen of it: if anything was done to it since, the edit is refused.
-    pub seen: Option<Seen>,
-}
-
-/// How a message was when somebody looked at it: whatever an operator does to it, and every redrive, makes it another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// How often it had been redriven.
-    pub redrives: u32,
-    /// How many acts of operators were on record.
-    pub acts: u64,
-}
-
-impl Detail {
-    /// How it is, for an edit that is to meet it like this.
-    #[must_use]
-    pub fn seen(&self) -> Seen {
-        Seen {
-            redrives: self.record.redrives,
-            acts: self.audit.len() as u64,
-        }
-    }
-}
-
-impl fmt::Display for Seen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.redrives, self.acts)
-    }
-}
-
-/// What is not how a message was.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("must be as it was told with the message, such as 0.2")]
-pub struct NoSeen;
-
-impl std::str::FromStr for Seen {
-    type Err = NoSeen;
-
-    fn from_str(text: &str) -> std::result::Result<Self, NoSeen> {
-        let (redrives, acts) = text.split_once('.').ok_or(NoSeen)?;
-        Ok(Self {
-            redrives: redrives.parse().map_err(|_| NoSeen)?,
-            acts: acts.parse().map_err(|_| NoSeen)?,
-        })
-    }
-}
-
-/// The figures of the whole outbox.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StatusReport {
-    /// The database's clock.
-    pub now: Timestamp,
-    /// The sum over all destinations, and of what waits or died as an event.
-    pub total: Figures,
-    /// Events: those that became messages count as sent.
-    pub events: Figures,
-    /// By destination.
-    pub destinations: BTreeMap<String, Figures>,
-    /// How many live messages have been attempted how often.
-    pub attempts: BTreeMap<u32, u64>,
-    /// Messages being sent at the workers' last beats.
-    pub in_flight: u64,
-    /// The workers.
-    pub workers: Vec<WorkerRecord>,
-    /// The destinations that are held, by name.
-    pub holds: Vec<Hold>,
-    /// How many shards there are.
-    pub shards: u32,
-    /// How many of them have no live owner.
-    pub shards_without_owner: u32,
-}
-
-/// Figures of some messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Due, held back by nothing but the relay's pace.
-    pub due_now: u64,
-    /// Waiting for their time.
-    pub waiting: u64,
-    /// Put away until their destination takes something again.
-    pub put_away: u64,
-    /// In parked lanes.
-    pub parked: u64,
-    /// Sent, as far back as the history goes.
-    pub sent: u64,
-    /// Dead letters.
-    pub dead: u64,
-    /// How long the oldest due message has been due.
-    pub oldest_lag: Option<Duration>,
-}
-
-impl StatusReport {
-    /// How the workers that are alive find the destinations, as one.
-    #[must_use]
-    pub fn live(&self) -> Live {
-        let alive = self.workers.iter().filter(|worker| worker.alive);
-        live::sum(alive.map(|worker| &worker.destinations))
-    }
-}
-
-/// A worker.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WorkerRecord {
-    /// Its id.
-    pub id: String,
-    /// When it started.
-    pub started_at: Timestamp,
-    /// When it was last heard of.
-    pub seen_at: Timestamp,
-    /// Whether its lease holds.
-    pub alive: bool,
-    /// How many shards it owns.
-    pub shards: u32,
-    /// What it was sending at its last beat.
-    pub in_flight: u32,
-    /// How it found its destinations at its last beat.
-    pub destinations: Live,
-}
-
 /// What to forget, each if it is older than so long; none keeps it for ever.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retention {
@@ -395,42 +273,6 @@ pub enum Grade {
     Problem,
 }
 
-/// A step of the schema, as it was applied or would be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Migration {
-    /// Its number, from 1.
-    pub version: u32,
-    /// Its name.
-    pub name: &'static str,
-    /// The statements that apply it, with the names filled in.
-    pub up: String,
-    /// The statements that take it back.
-    pub down: String,
-}
-
-/// How many and which shards: set when the tables are made, and not changed after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// How many shards.
-    pub shards: u16,
-}
-
-/// The tables themselves.
-pub trait Schema: Send + Sync + fmt::Debug {
-    /// Every step, in order, as it would be run here.
-    fn migrations(&self, layout: Layout) -> Vec<Migration>;
-
-    /// The newest step that was applied; 0 if there is none.
-    fn version(&self) -> BoxFuture<'_, Result<u32>>;
-
-    /// Goes to this version, up or down, or to the newest, and returns the steps that were taken. Several processes may do it at
-    /// once: one does, the others find it done.
-    fn migrate(&self, layout: Layout, to: Option<u32>) -> BoxFuture<'_, Result<Vec<u32>>>;
-
-    /// How many shards are usual for this database.
-    fn usual_layout(&self) -> Layout;
-}
-
 /// The operator's desk.
 pub trait Desk: Schema + Look {
     /// Inserts messages, all or none, in a transaction of its own.
@@ -455,6 +297,30 @@ pub trait Desk: Schema + Look {
 
     /// Changes a dead letter. The payload as it was inserted is kept.
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>>;
+
+    /// How many acts of operators are on record of each of these messages, in their order.
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>>;
+
+    /// The dead letters that a patch would be for, how each of them is now, and a few of them; none is changed. At most so many, the
+    /// oldest first; without a limit, more than [`limits::PATCH_LIMIT`] are refused.
+    fn preview_patch<'a>(
+        &'a self,
+        filter: &'a Filter,
+        at_most: Option<usize>,
+    ) -> BoxFuture<'a, Result<PatchPreview>> {
+        Box::pin(patch::preview(self, filter, at_most))
+    }
+
+    /// Changes those dead letters that are still as they were seen, each in a transaction of its own, and says of each other one what
+    /// happened to it.
+    fn patch<'a>(
+        &'a self,
+        patch: &'a Patch,
+        sight: &'a Sight,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Patched>> {
+        Box::pin(patch::patch(self, patch, sight, act))
+    }
 
     /// Puts at most so many of the dead letters that match back, the oldest first: pending, no attempts, due now. An `expires_at` that has
     /// passed does not come with them: they would only expire again. Returns which.

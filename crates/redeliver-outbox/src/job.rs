@@ -93,14 +93,25 @@ pub struct JobPlan {
     pub stop_permille: u16,
 }
 
+impl JobPlan {
+    /// The usual care.
+    const USUAL: Self = Self {
+        canary: JOB_CANARY,
+        factor: JOB_FACTOR,
+        interval: JOB_INTERVAL,
+        stop_permille: JOB_STOP_PERMILLE,
+    };
+
+    /// All of them, in batches: for a discard, where nothing can be learnt from the first few.
+    pub const AT_ONCE: Self = Self {
+        canary: 0,
+        ..Self::USUAL
+    };
+}
+
 impl Default for JobPlan {
     fn default() -> Self {
-        Self {
-            canary: JOB_CANARY,
-            factor: JOB_FACTOR,
-            interval: JOB_INTERVAL,
-            stop_permille: JOB_STOP_PERMILLE,
-        }
+        Self::USUAL
     }
 }
 
@@ -180,6 +191,30 @@ impl Tally {
     pub const fn in_vain(&self) -> u64 {
         self.failing + self.failed
     }
+}
+
+impl Tally {
+    /// What a job is judged by: all but what it is excused for, as if it had begun behind it.
+    #[must_use]
+    pub const fn but(&self, excused: &Excused) -> Self {
+        let past = &excused.tally;
+        Self {
+            matched: self.matched.saturating_sub(past.released),
+            released: self.released.saturating_sub(past.released),
+            delivered: self.delivered.saturating_sub(past.delivered),
+            failing: self.failing.saturating_sub(past.failing),
+            failed: self.failed.saturating_sub(past.failed),
+        }
+    }
+}
+
+/// What a job let out before it was resumed, after it had stopped by itself: it says nothing against what comes then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Excused {
+    /// The messages up to this number.
+    pub until: i64,
+    /// What has become of them so far.
+    pub tally: Tally,
 }
 
 /// What a job does next.

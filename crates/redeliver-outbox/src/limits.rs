@@ -72,6 +72,12 @@ pub const DEPTH_ROWS: usize = 25_000;
 pub const DEEPEST_LANE: u64 = 10_000;
 /// How many scheduled messages are looked at to find the lanes that wait for one of them.
 pub const BLOCKED_ROWS: usize = 5000;
+/// The most dead letters that are patched at a time: each is an edit of its own in the audit trail.
+pub const PATCH_LIMIT: usize = 1000;
+/// How many of them are shown before they are changed.
+pub const PATCH_SAMPLE: usize = 3;
+/// How many of them are read at a time, with their payloads.
+pub const PATCH_BATCH: usize = 20;
 /// How many dead letters a job lets out first, before it knows what becomes of them.
 pub const JOB_CANARY: u32 = 5;
 /// So many times as many as the time before, each time.

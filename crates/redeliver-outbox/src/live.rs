@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
+mod failures;
+
+pub use failures::{FailureClass, Failures};
+
 /// The figures of each destination, by its name.
 pub type Live = BTreeMap<String, LiveFigures>;
 
@@ -27,6 +31,9 @@ pub struct LiveFigures {
     pub delivered_per_second: f64,
     /// What failed or was rejected a second, over the last minute.
     pub failed_per_second: f64,
+    /// What those of the last minute met that failed.
+    #[serde(skip_serializing_if = "Failures::is_empty")]
+    pub failures: Failures,
     /// Half of the attempts of the last minute took no longer, in milliseconds. Of several workers, the slowest one's.
     pub latency_p50_ms: Option<f64>,
     /// 99 of 100 attempts took no longer. Of several workers, the slowest one's.
@@ -119,6 +126,7 @@ impl LiveFigures {
         self.rate = self.rate.zip(other.rate).map(|(one, another)| one + another);
         self.delivered_per_second += other.delivered_per_second;
         self.failed_per_second += other.failed_per_second;
+        self.failures.add(&other.failures);
         self.latency_p50_ms = slowest(self.latency_p50_ms, other.latency_p50_ms);
         self.latency_p99_ms = slowest(self.latency_p99_ms, other.latency_p99_ms);
         self.held += other.held;

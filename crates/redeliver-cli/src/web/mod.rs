@@ -27,7 +27,8 @@ use tower::ServiceExt as _;
 pub(crate) use self::{
     guard::Guard,
     listen::Listening,
-    metrics::Metrics,
+    metrics::{Counting, Metrics},
+    pages::compared,
     site::{About, Site},
 };
 

@@ -21,9 +21,14 @@ pub(crate) struct Site {
     pub(crate) desk: Arc<dyn JobDesk>,
     pub(crate) guard: Guard,
     pub(crate) about: About,
-    /// How it went in the last half hour.
-    pub(crate) pulse: Pulse,
-    pub(super) metrics: Metrics,
+    pub(crate) metrics: Metrics,
+    known: Arc<Known>,
+}
+
+/// What is known of the outbox. Another configuration changes nothing of it.
+#[derive(Debug)]
+struct Known {
+    pulse: Pulse,
     status: Sampled<StatusReport>,
     issues: Sampled<Vec<IssueDetail>>,
     outlook: Sampled<Outlook>,
@@ -47,49 +52,72 @@ pub(crate) struct About {
 
 impl Site {
     pub(crate) fn new(desk: Arc<dyn JobDesk>, guard: Guard, about: About, metrics: Metrics) -> Self {
-        Self {
+        let known = Known {
             pulse: Pulse::taken(Arc::clone(&desk)),
-            desk,
-            guard,
-            about,
-            metrics,
             status: Sampled::default(),
             issues: Sampled::default(),
             outlook: Sampled::default(),
             lanes: Sampled::default(),
             storage: Sampled::default(),
+        };
+        Self {
+            desk,
+            guard,
+            about,
+            metrics,
+            known: Arc::new(known),
         }
+    }
+
+    /// The same outbox by another configuration, with all that is known of it.
+    pub(crate) fn renewed(&self, guard: Guard, about: About, metrics: Metrics) -> Self {
+        Self {
+            desk: Arc::clone(&self.desk),
+            guard,
+            about,
+            metrics,
+            known: Arc::clone(&self.known),
+        }
+    }
+
+    /// How it went in the last half hour.
+    pub(crate) fn pulse(&self) -> &Pulse {
+        &self.known.pulse
     }
 
     /// The figures, as fresh as they can be had without making anybody wait; none while they are counted for the first time.
     pub(crate) async fn status(&self) -> Result<Option<Counted<StatusReport>>, Problem> {
         let desk = Arc::clone(&self.desk);
-        self.status.get(move || async move { desk.status().await }).await
+        self.known
+            .status
+            .get(move || async move { desk.status().await })
+            .await
     }
 
     /// Somebody changed something here.
     pub(crate) fn changed(&self) {
-        self.status.outdate();
-        self.issues.outdate();
+        self.known.status.outdate();
+        self.known.issues.outdate();
     }
 
     /// The figures for whoever waits for them: a program.
     pub(crate) async fn figures(&self) -> Result<Arc<StatusReport>, Problem> {
         match self.status().await? {
-            Some(counted) if counted.is_exact() && self.status.is_true(&counted) => Ok(counted.value),
+            Some(counted) if counted.is_exact() && self.known.status.is_true(&counted) => Ok(counted.value),
             _ => Ok(Arc::new(self.desk.status().await?)),
         }
     }
 
     /// The figures as they were last counted, for what need not be fresh.
     pub(crate) fn last_status(&self) -> Option<Counted<StatusReport>> {
-        self.status.latest()
+        self.known.status.latest()
     }
 
     /// What comes due within a day.
     pub(crate) async fn outlook(&self) -> Result<Option<Counted<Outlook>>, Problem> {
         let desk = Arc::clone(&self.desk);
-        self.outlook
+        self.known
+            .outlook
             .get(move || async move { desk.outlook().await })
             .await
     }
@@ -97,7 +125,8 @@ impl Site {
     /// The lanes that stand or wait.
     pub(crate) async fn lanes(&self) -> Result<Option<Counted<Vec<StandingLane>>>, Problem> {
         let desk = Arc::clone(&self.desk);
-        self.lanes
+        self.known
+            .lanes
             .get(move || async move { desk.lanes(LANES_SHOWN).await })
             .await
     }
@@ -105,7 +134,8 @@ impl Site {
     /// How much room everything takes.
     pub(crate) async fn storage(&self) -> Result<Option<Counted<Storage>>, Problem> {
         let desk = Arc::clone(&self.desk);
-        self.storage
+        self.known
+            .storage
             .get(move || async move { desk.storage().await })
             .await
     }
@@ -113,7 +143,10 @@ impl Site {
     /// The issues with the most letters, and the last day of each.
     pub(crate) async fn issues(&self) -> Result<Option<Counted<Vec<IssueDetail>>>, Problem> {
         let desk = Arc::clone(&self.desk);
-        self.issues.get(move || async move { issues(&*desk).await }).await
+        self.known
+            .issues
+            .get(move || async move { issues(&*desk).await })
+            .await
     }
 }
 

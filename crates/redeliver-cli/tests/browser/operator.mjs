@@ -65,7 +65,7 @@ test("one is mended with a look at the difference, put back, and arrives while o
   assert.equal(JSON.parse(body.payload).total, "12.50");
 });
 
-test("many are patched with a preview, and put back as a job that begins with a canary", async () => {
+test("many are patched with a preview, what somebody changed meanwhile is left alone, and a job with a canary puts them back", async () => {
   await visit("/issues");
   await page.getByRole("row", { name: /total/ }).getByRole("link").first().click();
   await page.getByRole("link", { name: "Patch all…" }).click();
@@ -73,7 +73,11 @@ test("many are patched with a preview, and put back as a job that begins with a 
   await page.getByRole("button", { name: "Show what would change" }).click();
   await page.getByLabel("Difference").first().waitFor();
   serious.push(...(await examine(page)));
+  await desk.call("PATCH", `/api/v1/messages/${broken[11]}`, { json: { order: 12, total: "7.00" }, who: "eve" });
   await page.getByRole("button", { name: "Patch 12" }).click();
+  await page.getByRole("heading", { level: 1, name: "11 dead letters patched" }).waitFor();
+  await page.getByText('eve did "edit" at').waitFor();
+  serious.push(...(await examine(page)));
   await desk.until(`/api/v1/messages/${broken[5]}`, (body) => body.payload.includes("1.00"));
   await visit("/issues");
   await page.getByRole("row", { name: /total/ }).getByRole("link").first().click();
@@ -127,6 +131,28 @@ test("a dead letter is given up with a reason, once, and the audit trail tells w
   assert.deepEqual(body.audit.map((act) => [act.action, act.who]), [["discard", "Grace"]]);
   await visit("/audit");
   await page.getByRole("row", { name: /Grace.*nobody needs it/ }).waitFor();
+});
+
+test("a job that stopped goes on with a reason, and another one gives up what is left", async () => {
+  for (const order of [1, 2]) await desk.send({ destination: "nobody", json: { order } });
+  const all = "/api/v1/messages?destination=nobody&status=dead_lettered";
+  await desk.until(all, (body) => body.items.length === 2);
+  const { body: made } = await desk.call("POST", "/api/v1/jobs", { filter: { destination: "nobody" }, canary: 1, interval_ms: 0 });
+  // One outcome is enough to judge a canary of one.
+  await desk.until(`/api/v1/jobs/${made.job}`, (body) => body.state === "stopped");
+  await visit(`/jobs/${made.job}`);
+  await page.getByRole("heading", { name: "Let it go on" }).waitFor();
+  await page.getByLabel("Why").fill("they say it is mended");
+  await page.getByRole("button", { name: "Go on" }).click();
+  const again = await desk.until(`/api/v1/jobs/${made.job}`, (body) => body.state === "stopped" && body.released === 2);
+  assert.equal(again.excused, 1);
+  await desk.until(all, (body) => body.items.length === 2);
+  await visit("/letters/discard?status=dead_lettered&to=nobody");
+  await page.getByLabel("Why").fill("nobody is there");
+  await page.getByRole("button", { name: "Discard 2" }).click();
+  await page.getByRole("heading", { level: 1, name: /discard/ }).waitFor();
+  serious.push(...(await examine(page)));
+  await desk.until("/api/v1/messages?destination=nobody&status=discarded", (body) => body.items.length === 2);
 });
 
 test("a destination is paused, takes nothing, and goes on", async () => {

@@ -79,6 +79,54 @@ fn a_person_rescues_a_broken_payload() {
 }
 
 #[test]
+fn many_are_patched_and_what_moved_meanwhile_is_named() {
+    let folder = quarantined(4);
+    let patch = ["dead", "patch", "--patch", r#"{"n":0}"#];
+    let with = |more: &[&str]| folder.run(&[patch.as_slice(), more].concat());
+    assert_eq!(with(&[]).code, Some(2), "which?");
+    assert_eq!(
+        folder.run(&["dead", "patch", "1", "--patch", "[1]"]).code,
+        Some(2)
+    );
+    let shown = with(&["--to", "nowhere", "--limit", "3", "--preview", "--json"]).done();
+    let shown = shown.json().remove(0);
+    assert_eq!((&shown["matching"], &shown["chosen"]), (&4.into(), &3.into()));
+    let seen = shown["seen"].as_str().unwrap();
+    folder
+        .run(&["dead", "edit", "1", "--payload", "{\"n\":7}", "--as", "bo"])
+        .done();
+    folder
+        .run(&["dead", "discard", "2", "--reason", "a test", "--as", "eve"])
+        .done();
+    let late = with(&["--seen", seen, "--why", "a typo", "--json"]);
+    assert_eq!(late.code, Some(3), "{}", late.err);
+    assert!(
+        late.err.contains("1 (bo did \"edit\"") && late.err.contains("2 (eve did"),
+        "{}",
+        late.err
+    );
+    let told: Value = serde_json::from_str(late.out.lines().next().unwrap()).unwrap();
+    assert_eq!(told["edited"].as_array().unwrap().len(), 1, "{told}");
+    assert_eq!(folder.show("3")["payload"], "{\"n\":0}");
+    assert_eq!(folder.show("1")["payload"], "{\"n\":7}");
+    let named = with(&["3", "4", "2", "--move-to", "elsewhere", "--yes"]);
+    assert_eq!(named.code, Some(3), "{}", named.err);
+    assert!(
+        named.err.contains("− ") && named.err.contains("nowhere → elsewhere"),
+        "{}",
+        named.err
+    );
+    assert!(named.err.contains("no dead letter: 2"), "{}", named.err);
+    assert_eq!(folder.show("4")["destination"], "elsewhere");
+    let again = with(&["4", "--yes"]).done();
+    assert!(
+        again.err.contains("patched 0, 1 were so already"),
+        "{}",
+        again.err
+    );
+}
+
+#[test]
 fn what_failed_alike_is_one_issue() {
     let folder = quarantined(3);
     let issues = folder.run(&["dead", "issues", "--json"]).done().json();

@@ -23,6 +23,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "dead issues",
         "dead show",
         "dead edit",
+        "dead patch",
         "dead redrive",
         "dead discard",
         "dead export",

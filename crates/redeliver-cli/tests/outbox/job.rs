@@ -1,4 +1,4 @@
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -29,6 +29,17 @@ impl Relay {
                 .spawn()
                 .unwrap(),
         )
+    }
+}
+
+impl Relay {
+    /// Lets it finish: one that is killed leaves attempts behind that were counted and not made.
+    fn finish(mut self) {
+        let asked = Command::new("kill")
+            .args(["-TERM", &self.0.id().to_string()])
+            .status();
+        assert!(asked.unwrap().success());
+        assert!(self.0.wait().unwrap().success());
     }
 }
 
@@ -87,8 +98,8 @@ fn a_job_puts_everything_back_while_it_arrives() {
 
 #[test]
 fn a_job_stops_by_itself_when_they_die_again() {
-    let folder = quarantined(12);
-    let _relay = Relay::start(&folder);
+    let (folder, lab) = (quarantined(12), Lab::start());
+    let relay = Relay::start(&folder);
     let ran = careful(&folder, &[]);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert!(
@@ -97,9 +108,53 @@ fn a_job_stops_by_itself_when_they_die_again() {
     );
     assert!(ran.out.contains("stopped by itself: 2 of 2 failed"), "{ran:?}");
     assert_eq!(folder.status()["dead"], 12);
-    let over = folder.run(&["job", "resume", "1"]);
+    relay.finish();
+    let unsaid = folder.run(&["job", "resume", "1"]);
+    assert_eq!(unsaid.code, Some(2), "{unsaid:?}");
+    assert!(
+        unsaid
+            .err
+            .contains("job 1 stopped by itself: 2 of 2 failed, more than 20 %"),
+        "{unsaid:?}"
+    );
+    let over = folder.run(&["job", "pause", "1"]);
     assert_eq!(over.code, Some(3), "{over:?}");
     assert!(over.err.contains("job 1 is over: stopped by itself"), "{over:?}");
+    lab.configure(&folder, "/ok");
+    let _relay = Relay::start(&folder);
+    let resumed = folder
+        .run(&["job", "resume", "1", "--why", "it is there now", "--json"])
+        .done();
+    let resumed = resumed.json().remove(0);
+    assert_eq!(
+        (&resumed["state"], &resumed["excused"]),
+        (&"canary".into(), &2.into())
+    );
+    let done = folder.run(&["job", "follow", "1"]).done();
+    assert!(
+        done.out.starts_with("job 1, done: 12 of 12 out, 10 arrived"),
+        "{done:?}"
+    );
+}
+
+#[test]
+fn a_discard_is_a_job_where_one_is_asked_for() {
+    let folder = quarantined(5);
+    let discard = ["dead", "discard", "--to", "api", "--reason", "a test", "--yes"];
+    let with = |more: &[&str]| folder.run(&[&discard, more].concat());
+    let made = with(&["--limit", "2", "--background", "--json"]).done();
+    let made = made.json().remove(0);
+    assert_eq!(
+        (&made["kind"], &made["matched"], &made["why"]),
+        (&"discard".into(), &2.into(), &"a test".into())
+    );
+    assert_eq!(folder.status()["dead"], 5, "nobody took a step yet");
+    folder.run(&["job", "follow", "1"]).done();
+    assert_eq!(folder.status()["dead"], 3);
+    let done = with(&["--job"]).done();
+    assert!(done.out.contains("job 2, done: 3 of 3 out"), "{done:?}");
+    assert_eq!(folder.status()["dead"], 0);
+    assert_eq!(folder.show("1")["status"], "discarded");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use futures_core::future::LocalBoxFuture;
 
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, payload, query, read, redrive,
-    replay, retain, search, settle, status, write,
+    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, patch, payload, query, read,
+    redrive, replay, retain, search, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -226,6 +226,11 @@ macro_rules! __conformance_catalogue {
                 s099_what_is_no_dead_letter_is_not_edited
                 s270_an_edit_of_what_was_changed_meanwhile_is_refused
             }
+            patch {
+                s271_a_patch_changes_what_it_was_shown
+                s272_a_patch_leaves_alone_what_was_changed_meanwhile
+                s273_a_patch_for_too_many_is_refused
+            }
             query {
                 s110_every_status_is_told_and_filtered_by
                 s111_each_filter_narrows
@@ -348,6 +353,7 @@ macro_rules! __conformance_catalogue {
                 s230_a_job_that_makes_no_sense_is_refused
                 s231_old_jobs_are_forgotten_with_their_messages
                 s232_jobs_and_operators_at_the_same_time
+                s233_a_job_that_stopped_goes_on_with_what_is_left
             }
             model {
                 s160_random_histories_agree_with_the_model

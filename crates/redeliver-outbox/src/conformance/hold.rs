@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Held, Hold, HoldCause, HoldKind, NewHold, Timestamp,
     desk::Act,
-    live::{Live, LiveFigures, LiveState},
+    live::{Failures, Live, LiveFigures, LiveState},
     store::{StoreError, StoreErrorKind, WorkerId},
 };
 
@@ -215,6 +215,11 @@ pub(super) async fn s185_what_a_worker_tells_of_its_destinations_is_read(factory
         rate: Some(12.5),
         delivered_per_second: 0.25,
         failed_per_second: 8.0,
+        failures: Failures {
+            timeout: 2,
+            server_error: 7,
+            ..Failures::default()
+        },
         latency_p50_ms: Some(1.5),
         latency_p99_ms: Some(250.0),
         held: 7,

@@ -5,7 +5,7 @@ use super::{
     failure::{Outcome, check, none, same},
     job::{decided, deliver, left, new, runner, step},
     redrive::dead_letters,
-    subject::act,
+    subject::{HOUR, act, bury, retry},
 };
 use crate::{
     desk::{Act, Filter, Job, Retention},
@@ -107,6 +107,83 @@ fn refused(result: crate::store::Result<Job>, what: &str, more: &str) -> Outcome
         "it says what happened: {told}"
     );
     Ok(())
+}
+
+pub(super) async fn s233_a_job_that_stopped_goes_on_with_what_is_left(factory: &dyn Factory) -> Outcome {
+    let (subject, worker, letters) = dead_letters(factory, 20).await?;
+    let id = subject.desk.create_job(&new(5), &act()).await?.id;
+    step(&subject).await?;
+    deliver(&subject, &worker, &letters[..2]).await?;
+    for letter in &letters[2..4] {
+        subject.settle_one(&worker, *letter, bury()).await?;
+    }
+    subject.settle_one(&worker, letters[4], retry(1, HOUR)).await?;
+    same!(decided(&subject).await?, Decision::Stop, "three of five");
+    let unsaid = subject.desk.resume_job(id, &act_without_reason()).await;
+    same!(
+        unsaid.as_ref().err().map(StoreError::kind),
+        Some(StoreErrorKind::BadInput),
+        "without a reason: {unsaid:?}"
+    );
+    let why = Act {
+        who: "bo".to_owned(),
+        why: "the receiver is mended".to_owned(),
+    };
+    let resumed = subject.desk.resume_job(id, &why).await?;
+    same!(
+        (
+            resumed.state,
+            resumed.excused.tally.released,
+            resumed.tally.in_vain()
+        ),
+        (JobState::Canary, 5, 3),
+        "where it goes on, what it is excused for, and what is told of it"
+    );
+    same!(decided(&subject).await?, Decision::Release(5), "a canary again");
+    // What was let out before dies only now: that says nothing of these.
+    subject.settle_one(&worker, letters[4], bury()).await?;
+    for letter in &letters[5..10] {
+        subject.settle_one(&worker, *letter, bury()).await?;
+    }
+    let stopped = step(&subject).await?;
+    same!(stopped.decision, Decision::Stop, "five of five");
+    check!(
+        stopped.job.note.contains("5 of 5"),
+        "it says why: {}",
+        stopped.job.note
+    );
+    subject.desk.resume_job(id, &why).await?;
+    same!(
+        decided(&subject).await?,
+        Decision::Release(5),
+        "a canary once more"
+    );
+    deliver(&subject, &worker, &letters[10..15]).await?;
+    same!(decided(&subject).await?, Decision::Release(5), "what is left");
+    deliver(&subject, &worker, &letters[15..]).await?;
+    let last = step(&subject).await?;
+    let tally = last.job.tally;
+    same!(
+        (
+            last.decision,
+            tally.released,
+            tally.delivered,
+            tally.failed,
+            tally.failing
+        ),
+        (Decision::Finish, 20, 12, 8, 0),
+        "in the end"
+    );
+    let done = subject.desk.resume_job(id, &why).await;
+    refused(done, "is over", "done")?;
+    Ok(())
+}
+
+fn act_without_reason() -> Act {
+    Act {
+        why: " ".to_owned(),
+        ..act()
+    }
 }
 
 pub(super) async fn s225_every_message_of_a_job_is_on_record(factory: &dyn Factory) -> Outcome {

@@ -7,7 +7,7 @@ use futures_core::future::BoxFuture;
 use super::{Act, Desk, Filter, Page, Record};
 use crate::{
     Timestamp,
-    job::{Decision, JobKind, JobPlan, JobState, Tally},
+    job::{Decision, Excused, JobKind, JobPlan, JobState, Tally},
     limits::JOB_SAMPLE,
     state::Status,
     store::{Result, WorkerId},
@@ -52,6 +52,8 @@ pub struct Job {
     pub plan: JobPlan,
     /// What has become of its messages, as of its last step.
     pub tally: Tally,
+    /// What it is not judged by.
+    pub excused: Excused,
     /// How many it let out the last time.
     pub wave: u64,
     /// Whether there are no more dead letters that match, however many there were.
@@ -117,7 +119,8 @@ pub trait JobDesk: Desk {
     /// Holds a job: nothing more is let out until it goes on.
     fn pause_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>>;
 
-    /// Lets a job go on that was paused.
+    /// Lets a job go on that was paused, or that stopped by itself. In that case a reason must be given: it begins again with its canary
+    /// for what is left, and what failed until then is not counted any more.
     fn resume_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>>;
 
     /// Ends a job. What it let out stays out.

@@ -53,9 +53,7 @@ enum Way {
 
 /// Put dead letters back: pending, no attempts, due now
 #[utoipa::path(post, path = "/api/v1/dead/redrive", tag = "dead letters", request_body = ManyForm,
-    responses((status = 200, body = DoneForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = DoneForm)))]
 pub(super) async fn redrive(
     State(site): State<Arc<Site>>,
     caller: Caller,
@@ -66,9 +64,7 @@ pub(super) async fn redrive(
 
 /// Give dead letters up; their rows stay, marked, until their retention is over
 #[utoipa::path(post, path = "/api/v1/dead/discard", tag = "dead letters", request_body = ManyForm,
-    responses((status = 200, body = DoneForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = DoneForm)))]
 pub(super) async fn discard(
     State(site): State<Arc<Site>>,
     caller: Caller,

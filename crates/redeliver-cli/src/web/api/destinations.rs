@@ -63,10 +63,8 @@ pub(super) async fn show(State(site): State<Arc<Site>>, Called(name): Called) ->
 /// Hold a destination: nothing more is sent there until it is resumed, and nothing is lost
 #[utoipa::path(post, path = "/api/v1/destinations/{name}/pause", tag = "destinations", params(("name" = String, Path)),
     request_body = ActForm,
-    responses((status = 200, body = ChangedForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = ChangedForm),
+        (status = 404, body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn pause(
     State(site): State<Arc<Site>>,
     caller: Caller,
@@ -89,9 +87,7 @@ pub(super) async fn pause(
 /// Let a destination go on that was paused or disabled
 #[utoipa::path(post, path = "/api/v1/destinations/{name}/resume", tag = "destinations", params(("name" = String, Path)),
     request_body = ActForm,
-    responses((status = 200, body = ChangedForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = ChangedForm)))]
 pub(super) async fn resume(
     State(site): State<Arc<Site>>,
     caller: Caller,
@@ -109,10 +105,8 @@ pub(super) async fn resume(
 /// Send one message straight there, as a relay would send its first attempt; nothing is written into the database
 #[utoipa::path(post, path = "/api/v1/destinations/{name}/test", tag = "destinations", params(("name" = String, Path)),
     request_body = ActForm,
-    responses((status = 200, body = TriedForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = TriedForm),
+        (status = 404, body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn test(
     State(site): State<Arc<Site>>,
     caller: Caller,
@@ -124,8 +118,11 @@ pub(super) async fn test(
     let Some(route) = site.about.routes.get(&name) else {
         return Err(unknown(&name));
     };
-    let tried = Test::to(&name).send(route).await;
-    let tried = tried.map_err(|error| Problem::bad_request(error.to_string()))?;
+    let tried = Test::to(&name).send(route).await.map_err(|unsent| {
+        let name = crate::readable::line(&name, 80);
+        let another = format!("`redeliver destination test {name} --payload …` sends another one");
+        Problem::bad_request(unsent.or(&another).to_string())
+    })?;
     Ok(Json(TriedForm::of(&name, &tried)).into_response())
 }
 

@@ -70,8 +70,7 @@ struct ReplayedForm {
 
 /// Deliver events of the history once more, to a destination that came later; a bounded step at a time
 #[utoipa::path(post, path = "/api/v1/replay", tag = "operations", request_body = ReplayForm,
-    responses((status = 200, body = ReplayedForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"), (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = ReplayedForm)))]
 pub(super) async fn replay(
     State(site): State<Arc<Site>>,
     caller: Caller,
@@ -133,8 +132,7 @@ struct ImportedForm {
 
 /// Take dead letters from elsewhere, all or none; they get new ids and stay dead until they are redriven
 #[utoipa::path(post, path = "/api/v1/dead/import", tag = "dead letters", request_body = ImportForm,
-    responses((status = 201, body = ImportedForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"), (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 201, body = ImportedForm)))]
 pub(super) async fn import(
     State(site): State<Arc<Site>>,
     caller: Caller,

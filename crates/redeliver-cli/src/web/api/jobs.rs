@@ -8,10 +8,12 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse as _, Response},
 };
+use futures_util::future::BoxFuture;
 use redeliver_outbox::{
-    desk::{Filter, Job, NewJob},
+    desk::{Act, Filter, Job, JobDesk, NewJob},
     job::{JobKind, JobPlan},
     state::Status,
+    store,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -113,10 +115,7 @@ pub(super) async fn show(State(site): State<Arc<Site>>, Called(job): Called) -> 
 
 /// Make a job: a few first, then more and more, and no more when too many fail
 #[utoipa::path(post, path = "/api/v1/jobs", tag = "jobs", request_body = NewJobForm,
-    responses((status = 201, body = JobForm), (status = 200, body = PreviewForm, description = "What a job would be for"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 201, body = JobForm), (status = 200, body = PreviewForm, description = "What a job would be for")))]
 pub(super) async fn create(
     State(site): State<Arc<Site>>,
     caller: Caller,
@@ -165,63 +164,54 @@ pub(super) async fn create(
 
 /// Hold a job: nothing more is let out until it goes on
 #[utoipa::path(post, path = "/api/v1/jobs/{job}/pause", tag = "jobs", params(("job" = i64, Path, minimum = 0)), request_body = ActForm,
-    responses((status = 200, body = JobForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is not in a state for this"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = JobForm), (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is not in a state for this")))]
 pub(super) async fn pause(
     State(site): State<Arc<Site>>,
     caller: Caller,
     Called(job): Called,
     Given(form): Given<ActForm>,
 ) -> Result<Response, Problem> {
-    let (id, act) = (number(&job)?, form.act(&caller)?);
-    told(&site, id, site.desk.pause_job(id, &act).await).await
+    turned(&site, &job, form.act(&caller)?, <dyn JobDesk>::pause_job).await
 }
 
-/// Let a job go on that was paused
+/// Let a job go on that was paused, or, with a reason (why), one that stopped by itself: it begins again with its canary for what is left
 #[utoipa::path(post, path = "/api/v1/jobs/{job}/resume", tag = "jobs", params(("job" = i64, Path, minimum = 0)), request_body = ActForm,
-    responses((status = 200, body = JobForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is not in a state for this"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = JobForm), (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is not in a state for this")))]
 pub(super) async fn resume(
     State(site): State<Arc<Site>>,
     caller: Caller,
     Called(job): Called,
     Given(form): Given<ActForm>,
 ) -> Result<Response, Problem> {
-    let (id, act) = (number(&job)?, form.act(&caller)?);
-    told(&site, id, site.desk.resume_job(id, &act).await).await
+    turned(&site, &job, form.act(&caller)?, <dyn JobDesk>::resume_job).await
 }
 
 /// End a job; what it let out stays out
 #[utoipa::path(post, path = "/api/v1/jobs/{job}/cancel", tag = "jobs", params(("job" = i64, Path, minimum = 0)), request_body = ActForm,
-    responses((status = 200, body = JobForm), (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is not in a state for this"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+    responses((status = 200, body = JobForm), (status = 404, body = Problem, content_type = "application/problem+json"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is not in a state for this")))]
 pub(super) async fn cancel(
     State(site): State<Arc<Site>>,
     caller: Caller,
     Called(job): Called,
     Given(form): Given<ActForm>,
 ) -> Result<Response, Problem> {
-    let (id, act) = (number(&job)?, form.act(&caller)?);
-    told(&site, id, site.desk.cancel_job(id, &act).await).await
+    turned(&site, &job, form.act(&caller)?, <dyn JobDesk>::cancel_job).await
 }
 
-/// The job as it is now. A refusal about a job that is there is about where it is.
-async fn told(site: &Site, id: i64, done: redeliver_outbox::store::Result<Job>) -> Result<Response, Problem> {
-    match done {
+/// What an operator does to a job.
+type Turn = for<'a> fn(&'a (dyn JobDesk + 'static), i64, &'a Act) -> BoxFuture<'a, store::Result<Job>>;
+
+/// The job as it is then. A refusal about a job that is there is about where it is.
+async fn turned(site: &Site, job: &str, act: Act, turn: Turn) -> Result<Response, Problem> {
+    let id = number(job)?;
+    match turn(&*site.desk, id, &act).await {
         Ok(job) => Ok(Json(JobForm::of(&job)).into_response()),
         Err(error) => {
             let problem = Problem::from(error);
-            let refused = [StatusCode::NOT_FOUND, StatusCode::BAD_REQUEST].contains(&problem.status());
-            match refused && site.desk.job(id).await?.is_some() {
+            match problem.status() == StatusCode::NOT_FOUND && site.desk.job(id).await?.is_some() {
                 true => Err(Problem::new(StatusCode::CONFLICT, problem.detail())),
                 false => Err(problem),
             }

@@ -164,9 +164,6 @@ pub(super) async fn payload(
     params(("idempotency-key" = Option<String>, Header, description = "Of requests with the same one, only the first inserts")),
     responses((status = 201, body = EnqueuedForm, description = "It was inserted"),
         (status = 200, body = EnqueuedForm, description = "It was there before"),
-        (status = 400, body = Problem, content_type = "application/problem+json"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json"),
         (status = 422, body = Problem, content_type = "application/problem+json", description = "The Idempotency-Key was used for another message")))]
 pub(super) async fn enqueue(
     State(site): State<Arc<Site>>,
@@ -207,11 +204,9 @@ pub(super) async fn enqueue(
 #[utoipa::path(patch, path = "/api/v1/messages/{id}", tag = "dead letters", request_body = EditForm,
     params(("id" = String, Path, description = "Its id, or its number",
         pattern = "^([0-9]{1,18}|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$")),
-    responses((status = 200, description = "It was changed"), (status = 400, body = Problem, content_type = "application/problem+json"),
+    responses((status = 200, description = "It was changed"),
         (status = 404, body = Problem, content_type = "application/problem+json"),
-        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is no dead letter any more"),
-        (status = 413, body = Problem, content_type = "application/problem+json"),
-        (status = 415, body = Problem, content_type = "application/problem+json")))]
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "It is no dead letter any more")))]
 pub(super) async fn edit(
     State(site): State<Arc<Site>>,
     caller: Caller,

@@ -10,6 +10,7 @@ mod issues;
 mod jobs;
 mod look;
 mod messages;
+mod patch;
 mod standing;
 mod status;
 
@@ -64,6 +65,7 @@ pub(super) fn router(open: bool) -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
         .routes(routes!(messages::reason))
         .routes(routes!(messages::payload))
         .routes(routes!(dead::redrive))
+        .routes(routes!(patch::patch))
         .routes(routes!(dead::discard))
         .routes(routes!(destinations::list))
         .routes(routes!(destinations::show))
@@ -117,6 +119,13 @@ fn guarded(operation: &mut Operation, reading: bool) {
     ];
     if !reading {
         answers.push(("403", "The token may only look, or a page of another site asks"));
+    }
+    if operation.request_body.is_some() {
+        answers.extend([
+            ("400", "What was given makes no sense; the detail names it"),
+            ("413", "The body is too large"),
+            ("415", "The body is no JSON, by its Content-Type"),
+        ]);
     }
     for (status, meaning) in answers {
         let answer = ResponseBuilder::new()

@@ -29,8 +29,28 @@ use crate::telemetry::SpanCounts;
 /// What metrics are made from, besides the outbox.
 #[derive(Debug)]
 pub(crate) struct Metrics {
-    relays: Vec<Arc<Figures>>,
+    relays: Counting,
     spans: Arc<SpanCounts>,
+    kept: Arc<Kept>,
+}
+
+/// The figures of relays: of those that ran by settings that are not in force any more, and of those that run now.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counting {
+    pub(crate) past: Vec<Arc<Figures>>,
+    pub(crate) now: Vec<Arc<Figures>>,
+}
+
+impl Counting {
+    /// Of all of them: what only grows must not begin again with other settings.
+    fn all(&self) -> impl Iterator<Item = &Figures> {
+        self.past.iter().chain(&self.now).map(|figures| &**figures)
+    }
+}
+
+/// What outlives a configuration.
+#[derive(Debug)]
+struct Kept {
     names: Names,
     lanes: Sampled<BTreeMap<String, u64>>,
     started: Duration,
@@ -38,13 +58,28 @@ pub(crate) struct Metrics {
 
 impl Metrics {
     /// Of a process that has just begun, with these relays between the outbox and these destinations.
-    pub(crate) fn of(relays: &[Arc<Figures>], spans: Arc<SpanCounts>, routes: &Routes) -> Self {
-        Self {
-            relays: relays.to_vec(),
-            spans,
+    pub(crate) fn of(relays: Counting, spans: Arc<SpanCounts>, routes: &Routes) -> Self {
+        let kept = Kept {
             names: Names::of(routes.iter().map(|(name, _)| name)),
             lanes: Sampled::default(),
             started: clock::wall(),
+        };
+        Self {
+            relays,
+            spans,
+            kept: Arc::new(kept),
+        }
+    }
+
+    /// Of the same process with other relays or destinations.
+    pub(crate) fn renewed(&self, relays: Counting, routes: &Routes) -> Self {
+        for (name, _) in routes.iter() {
+            self.kept.names.label(name);
+        }
+        Self {
+            relays,
+            spans: Arc::clone(&self.spans),
+            kept: Arc::clone(&self.kept),
         }
     }
 }
@@ -59,8 +94,8 @@ async fn metrics(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response 
     let metrics = &site.metrics;
     let (status, lanes) = tokio::join!(site.status(), lanes(&site));
     let mut page = Page::new(format);
-    process(&mut page, metrics.started);
-    relay::write(&mut page, &metrics.relays, &metrics.names);
+    process(&mut page, metrics.kept.started);
+    relay::write(&mut page, &metrics.relays, &metrics.kept.names);
     spans(&mut page, &metrics.spans);
     let counts = match &status {
         Ok(status) => Ok(status.as_ref().map(|counted| Counts {
@@ -71,7 +106,7 @@ async fn metrics(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response 
         })),
         Err(_) => Err(()),
     };
-    outbox::write(&mut page, counts, &metrics.names);
+    outbox::write(&mut page, counts, &metrics.kept.names);
     ([(header::CONTENT_TYPE, format.content_type())], page.finish()).into_response()
 }
 
@@ -100,6 +135,7 @@ async fn lanes(site: &Site) -> Option<Arc<BTreeMap<String, u64>>> {
     let desk = Arc::clone(&site.desk);
     let counted: Result<_, Problem> = site
         .metrics
+        .kept
         .lanes
         .get(move || async move {
             let mut lanes: BTreeMap<String, u64> = BTreeMap::new();

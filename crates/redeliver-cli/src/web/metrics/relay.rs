@@ -9,6 +9,7 @@ use redeliver_outbox::{
 };
 
 use super::{
+    Counting,
     labels::{Names, OTHER},
     page::Page,
 };
@@ -25,18 +26,18 @@ const STATES: [LiveState; 8] = [
     LiveState::Disabled,
 ];
 
-pub(super) fn write(page: &mut Page, relays: &[Arc<Figures>], names: &Names) {
+pub(super) fn write(page: &mut Page, relays: &Counting, names: &Names) {
     let destinations = by_destination(relays, names);
     attempts(page, &destinations);
     messages(page, &destinations);
-    treatment(page, relays, names);
+    treatment(page, &relays.now, names);
     work(page, relays);
     leases(page, relays);
 }
 
-fn by_destination<'f>(relays: &'f [Arc<Figures>], names: &Names) -> BTreeMap<&'f str, DestinationFigures> {
+fn by_destination<'f>(relays: &'f Counting, names: &Names) -> BTreeMap<&'f str, DestinationFigures> {
     let mut all: BTreeMap<&str, DestinationFigures> = BTreeMap::new();
-    for (name, figures) in relays.iter().flat_map(|relay| relay.destinations()) {
+    for (name, figures) in relays.all().flat_map(Figures::destinations) {
         let sum = all
             .entry(name.map_or(OTHER, |name| names.label(name)))
             .or_default();
@@ -143,10 +144,10 @@ fn treatment(page: &mut Page, relays: &[Arc<Figures>], names: &Names) {
     }
 }
 
-fn work(page: &mut Page, relays: &[Arc<Figures>]) {
-    let sum = |count: fn(&Figures) -> u64| relays.iter().map(|relay| count(relay)).sum::<u64>();
+fn work(page: &mut Page, relays: &Counting) {
+    let sum = |count: fn(&Figures) -> u64| relays.all().map(count).sum::<u64>();
     let spread = |spread: fn(&Figures) -> Spread| {
-        let spreads = relays.iter().map(|relay| spread(relay));
+        let spreads = relays.all().map(spread);
         spreads.fold(Spread::default(), |sum, one| sum.plus(&one))
     };
     page.counter(
@@ -159,7 +160,7 @@ fn work(page: &mut Page, relays: &[Arc<Figures>]) {
         "Messages read from the database, some of them more than once.",
     )
     .count(&[], sum(Figures::read));
-    let newest = relays.iter().map(|relay| relay.highest()).max().unwrap_or(0);
+    let newest = relays.all().map(Figures::highest).max().unwrap_or(0);
     let mut family = page.gauge(
         "redeliver_newest_message_number",
         "The number of the newest message that was read; it grows with every insert. Left out before the first.",
@@ -187,7 +188,7 @@ fn work(page: &mut Page, relays: &[Arc<Figures>]) {
         "Statements that failed, by what they were for; each is tried again.",
     );
     let mut troubles: BTreeMap<&str, u64> = BTreeMap::new();
-    for (statement, count) in relays.iter().flat_map(|relay| relay.troubles()) {
+    for (statement, count) in relays.all().flat_map(Figures::troubles) {
         *troubles.entry(statement).or_default() += count;
     }
     for (statement, count) in troubles {
@@ -195,10 +196,10 @@ fn work(page: &mut Page, relays: &[Arc<Figures>]) {
     }
 }
 
-fn leases(page: &mut Page, relays: &[Arc<Figures>]) {
-    let sum = |count: fn(&Figures) -> u64| relays.iter().map(|relay| count(relay)).sum::<u64>();
+fn leases(page: &mut Page, relays: &Counting) {
+    let sum = |count: fn(&Figures) -> u64| relays.all().map(count).sum::<u64>();
     page.gauge("redeliver_relays", "Relays that this process runs.")
-        .count(&[], relays.len() as u64);
+        .count(&[], relays.now.len() as u64);
     page.gauge(
         "redeliver_owned_shards",
         "Shards that the relays of this process own.",

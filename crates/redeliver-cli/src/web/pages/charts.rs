@@ -65,12 +65,12 @@ fn flow_lines(points: &[Point]) -> Vec<Line> {
 }
 
 pub(super) async fn flow(State(site): State<Arc<Site>>) -> Response {
-    let points = site.pulse.points();
+    let points = site.pulse().points();
     chart(&points, "a second", flow_lines(&points))
 }
 
 pub(super) async fn destination(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Response {
-    let points = site.pulse.points();
+    let points = site.pulse().points();
     let of = |value: fn(Flow) -> f64| {
         let name = name.clone();
         move |point: &Point| point.of(&name).map(value)
@@ -83,7 +83,7 @@ pub(super) async fn destination(State(site): State<Arc<Site>>, Path(name): Path<
 }
 
 pub(super) async fn latency(State(site): State<Arc<Site>>, Path(name): Path<String>) -> Response {
-    let points = site.pulse.points();
+    let points = site.pulse().points();
     let lines = vec![
         line(&points, "p50", "out", |point| point.of(&name)?.p50_ms),
         line(&points, "p99", "late", |point| point.of(&name)?.p99_ms),
@@ -93,7 +93,7 @@ pub(super) async fn latency(State(site): State<Arc<Site>>, Path(name): Path<Stri
 
 /// The same as a picture, for browsers without the script.
 pub(super) fn flow_picture(site: &Site) -> Lines {
-    let lines = flow_lines(&site.pulse.points());
+    let lines = flow_lines(&site.pulse().points());
     let about = "Messages in and out a second, over the last half hour".to_owned();
     Lines::new(
         about,

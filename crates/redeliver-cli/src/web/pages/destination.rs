@@ -103,7 +103,7 @@ pub(super) async fn page(
     let page = Destination {
         frame: Frame::new(readable::line(&name, 80), DESTINATIONS, &site, &visitor),
         counting: status.is_none(),
-        row: row(destination, report, &site.pulse.points()),
+        row: row(destination, report, &site.pulse().points()),
         held: destination.hold.is_some(),
         act: format!(
             "{here}/{}",

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use askama::Template;
 use axum::extract::State;
-use redeliver_outbox::desk::StatusReport;
+use redeliver_outbox::{
+    desk::StatusReport,
+    live::{FailureClass, Failures},
+};
 
 use super::{
     address::{encoded, messages},
@@ -33,6 +36,7 @@ pub(super) struct Row {
     pub(super) trouble: Prose,
     pub(super) configured: bool,
     pub(super) pace: Option<Pace>,
+    pub(super) met: Vec<Met>,
     pub(super) fill: Share,
     pub(super) spark: Lines,
     pub(super) due_now: String,
@@ -46,8 +50,29 @@ pub(super) struct Row {
     pub(super) lag: String,
 }
 
+/// How many attempts of the last minute failed with something.
+#[derive(Debug)]
+pub(super) struct Met {
+    pub(super) class: &'static str,
+    pub(super) count: String,
+    /// Of all that failed.
+    pub(super) share: Share,
+}
+
+impl Met {
+    /// What was met at all, the most frequent first.
+    fn all(failures: &Failures) -> Vec<Self> {
+        let met = |(class, count): (FailureClass, u64)| Self {
+            class: class.as_str(),
+            count: grouped(count),
+            share: Share::of(count, failures.all()),
+        };
+        failures.met().into_iter().map(met).collect()
+    }
+}
+
 pub(super) fn rows(report: &StatusReport, site: &Site) -> Vec<Row> {
-    let points = site.pulse.points();
+    let points = site.pulse().points();
     overview::all(&site.about.routes, report)
         .iter()
         .map(|destination| row(destination, report, &points))
@@ -64,6 +89,7 @@ pub(super) fn row(destination: &Overview, report: &StatusReport, points: &[Point
         trouble: Prose::of(&destination.trouble(report.now).unwrap_or_default()),
         configured: destination.configured,
         pace: live.map(Pace::of),
+        met: live.map_or_else(Vec::new, |live| Met::all(&live.failures)),
         fill: live.map_or(Share(0.0), |live| Share::of(live.in_flight, live.limit)),
         spark: charts::spark(points, &destination.name),
         due_now: grouped(figures.due_now),

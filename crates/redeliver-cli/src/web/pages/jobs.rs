@@ -53,6 +53,9 @@ struct Row {
     note: String,
     over: bool,
     paused: bool,
+    stopped: bool,
+    /// How many it let out before it was resumed after a stop, if it was.
+    excused: Option<String>,
 }
 
 impl Row {
@@ -101,6 +104,10 @@ impl Row {
             note: readable::line(&job.note, 400),
             over: job.state.is_over(),
             paused: job.state == JobState::Paused,
+            stopped: job.state == JobState::Stopped,
+            excused: Some(job.excused.tally.released)
+                .filter(|released| *released > 0)
+                .map(grouped),
         }
     }
 }
@@ -213,7 +220,11 @@ pub(super) async fn resume(
     acting: Acting,
 ) -> Answered {
     let job = found(&site, &name).await?;
-    site.desk.resume_job(job.id, &acting.act()).await?;
+    let act = match job.state {
+        JobState::Stopped => acting.act_with_reason()?,
+        _ => acting.act(),
+    };
+    site.desk.resume_job(job.id, &act).await?;
     Ok(acting.went(&Done::JobResumed.at(&address(job.id), 1)))
 }
 

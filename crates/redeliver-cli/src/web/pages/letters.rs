@@ -235,11 +235,7 @@ async fn act(site: &Site, acting: &Acting, deed: Deed) -> Answered {
             at_most: Some(confirmed),
             plan: match deed {
                 Deed::Redrive => planned(&acting.fields)?,
-                // Nothing can be learnt from the first few that are given up.
-                Deed::Discard => JobPlan {
-                    canary: 0,
-                    ..JobPlan::default()
-                },
+                Deed::Discard => JobPlan::AT_ONCE,
             },
         };
         let job = site.desk.create_job(&job, &act).await?;

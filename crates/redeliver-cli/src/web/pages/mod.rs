@@ -23,7 +23,6 @@ mod messages;
 mod narrowing;
 mod outlook;
 mod overview;
-mod patch;
 mod patching;
 mod payload;
 mod picture;
@@ -44,6 +43,7 @@ use axum::{
 };
 
 pub(super) use self::frame::problem;
+pub(crate) use self::payload::compared;
 use super::site::Site;
 
 pub(super) fn router() -> Router<Arc<Site>> {

@@ -92,7 +92,7 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
 }
 
 fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
-    let last = site.pulse.last();
+    let last = site.pulse().last();
     let flow = last.as_ref().and_then(|point| point.flow).unwrap_or_default();
     let inserted = last.and_then(|point| point.inserted);
     let total = &report.total;

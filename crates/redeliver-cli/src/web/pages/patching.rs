@@ -5,10 +5,10 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{extract::State, http::StatusCode};
 use redeliver_outbox::{
-    Payload,
-    desk::{Edit, MessageRef, Page, Record},
+    desk::{Patch, Record, Refused, Sight},
+    limits::PATCH_LIMIT,
 };
-use serde_json::{Map, Value};
+use serde_json::json;
 
 use super::{
     acting::Acting,
@@ -19,31 +19,24 @@ use super::{
     message,
     messages::{Choice, destinations},
     narrowing::Narrowing,
-    patch::patched,
     payload::{Compared, compared},
-    words::counted,
+    words::{Chip, counted},
 };
 use crate::{
+    commands::outbox::dead::patch_note,
     readable,
     web::{problem::Problem, site::Site},
 };
-
-/// The most that are patched at a time: each is an edit of its own in the audit trail.
-const MOST: u64 = 1_000;
-/// So many are read at a time.
-const BATCH: usize = 50;
-/// So many are shown before all are changed.
-const SAMPLE: usize = 3;
 
 /// What a patch would do to one of them.
 #[derive(Debug)]
 struct Sample {
     number: i64,
     href: String,
-    /// None if it cannot be patched.
-    lines: Option<Vec<Compared>>,
+    lines: Vec<Compared>,
     moves: Option<String>,
-    unchanged: bool,
+    /// Why nothing would change, if nothing would.
+    note: Option<&'static str>,
 }
 
 #[derive(Debug, Template)]
@@ -59,78 +52,75 @@ struct Patching {
     why: String,
     wrong: Option<String>,
     samples: Vec<Sample>,
-    previewed: bool,
-    too_many: bool,
+    /// What was looked at, if it was.
+    previewed: Option<Previewed>,
+    most: u64,
+    back: String,
+}
+
+/// What a preview was of: what is kept must be what was shown.
+#[derive(Debug)]
+struct Previewed {
+    seen: String,
+    change: String,
+}
+
+/// One that was not patched.
+#[derive(Debug)]
+struct Left {
+    number: i64,
+    href: String,
+    chip: Option<Chip>,
+    what: String,
+}
+
+#[derive(Debug, Template)]
+#[template(path = "patched.html")]
+struct Told {
+    frame: Frame,
+    /// How many were changed, in words.
+    edited: String,
+    unchanged: Option<String>,
+    left: Vec<Left>,
     back: String,
 }
 
 /// What is to be changed in each.
-#[derive(Debug, Default)]
-struct Change {
-    patch: Map<String, Value>,
-    destination: Option<String>,
+fn change(fields: &Fields) -> Result<Patch, String> {
+    let text = fields.get("patch").unwrap_or("{}");
+    let patch = Patch {
+        fields: serde_json::from_str(text)
+            .map_err(|error| format!("The patch is no JSON object ({error})."))?,
+        destination: fields.get("new_destination").map(str::to_owned),
+    };
+    match patch.is_empty() {
+        true => Err("The patch changes nothing: name at least one field, or another destination.".to_owned()),
+        false => Ok(patch),
+    }
 }
 
-impl Change {
-    fn of(fields: &Fields) -> Result<Self, String> {
-        let destination = fields.get("new_destination").map(str::to_owned);
-        let text = fields.get("patch").unwrap_or("{}");
-        let patch: Map<String, Value> =
-            serde_json::from_str(text).map_err(|error| format!("The patch is no JSON object ({error})."))?;
-        match patch.is_empty() && destination.is_none() {
-            true => {
-                Err("The patch changes nothing: name at least one field, or another destination.".to_owned())
-            }
-            false => Ok(Self { patch, destination }),
-        }
-    }
+/// The same in a form that can be compared, whatever a browser makes of the ends of lines.
+fn words(patch: &Patch) -> String {
+    json!([patch.fields, patch.destination]).to_string()
+}
 
-    /// What it changes in this one; none if its payload is no JSON, so that nothing can be done to it.
-    fn edit(&self, record: &Record) -> Option<Edit> {
-        let before = record.payload.as_ref().and_then(Payload::as_text);
-        let payload = match self.patch.is_empty() {
-            true => None,
-            false => {
-                let before = before?;
-                let after = patched(before, &self.patch)?;
-                let same = patched(before, &Map::new()).is_some_and(|same| same == after);
-                (!same).then(|| Payload::from(after))
-            }
-        };
-        let moves = self
-            .destination
-            .as_ref()
-            .filter(|new| **new != record.destination);
-        Some(Edit {
-            payload,
-            destination: moves.cloned(),
-            ..Edit::default()
-        })
-    }
-
-    fn sample(&self, record: &Record) -> Sample {
-        let edit = self.edit(record);
-        let unchanged = edit.as_ref().is_some_and(|edit| *edit == Edit::default());
-        let moves = edit
-            .as_ref()
-            .and_then(|edit| edit.destination.as_ref())
-            .map(|new| {
-                format!(
-                    "{} → {}",
-                    readable::line(&record.destination, 60),
-                    readable::line(new, 60)
-                )
-            });
-        Sample {
-            number: record.id.number(),
-            href: message::address(record.id),
-            lines: edit.map(|edit| match (&record.payload, &edit.payload) {
-                (Some(before), Some(after)) => compared(before, after).unwrap_or_default(),
-                _ => Vec::new(),
-            }),
-            moves,
-            unchanged,
-        }
+fn sample(patch: &Patch, record: &Record) -> Sample {
+    let edit = patch.edit(record);
+    let note = patch_note(edit.as_ref());
+    let edit = edit.unwrap_or_default();
+    let moves = edit.destination.as_ref().map(|new| {
+        let (old, new) = (readable::line(&record.destination, 60), readable::line(new, 60));
+        format!("{old} → {new}")
+    });
+    Sample {
+        number: record.id.number(),
+        href: message::address(record.id),
+        lines: match (&record.payload, &edit.payload) {
+            (Some(before), Some(after)) => compared(before, after).unwrap_or_default(),
+            _ => Vec::new(),
+        },
+        moves,
+        note,
     }
 }
 
@@ -158,29 +148,37 @@ async fn patching(
         why: readable::line(fields.get("why").unwrap_or_default(), 400),
         wrong: None,
         samples: Vec::new(),
-        previewed: false,
-        too_many: count > MOST,
+        previewed: None,
+        most: PATCH_LIMIT as u64,
         back: narrowing.address("/messages"),
     })
 }
 
-/// Shows what would change in some of them; or changes all.
+/// Shows what would change in some of them; or changes all that are still as they were shown.
 pub(super) async fn save(State(site): State<Arc<Site>>, acting: Acting) -> Answered {
     let fields = &acting.fields;
     let narrowing = chosen(fields)?;
-    let change = Change::of(fields);
-    if let (Some("save"), Ok(change)) = (fields.get("step"), &change) {
-        return all(&site, &acting, &narrowing, change).await;
+    let change = change(fields);
+    // Whoever changes the patch after the look has another look first.
+    let shown_before = |patch: &Patch| fields.exact("previewed") == Some(words(patch).as_str());
+    if let (Some("save"), Ok(patch)) = (fields.get("step"), &change)
+        && shown_before(patch)
+    {
+        return keep(&site, &acting, &narrowing, patch).await;
     }
     let mut page = patching(&site, &acting.visitor, &narrowing, fields).await?;
     match change {
-        Ok(change) => {
-            let records = site
-                .desk
-                .list(&narrowing.dead(), look(None, SAMPLE), true)
-                .await?;
-            page.samples = records.iter().map(|record| change.sample(record)).collect();
-            page.previewed = true;
+        Ok(patch) => {
+            let preview = site.desk.preview_patch(&narrowing.dead(), None).await?;
+            page.samples = preview
+                .sample
+                .iter()
+                .map(|letter| sample(&patch, letter))
+                .collect();
+            page.previewed = Some(Previewed {
+                seen: preview.sight.to_string(),
+                change: words(&patch),
+            });
         }
         Err(wrong) => page.wrong = Some(wrong),
     }
@@ -192,50 +190,37 @@ pub(super) async fn save(State(site): State<Arc<Site>>, acting: Acting) -> Answe
     Ok(shown(status, &page))
 }
 
-const fn look(after: Option<i64>, limit: usize) -> Page {
-    Page {
-        after,
-        limit,
-        newest_first: false,
-        until: None,
+async fn keep(site: &Site, acting: &Acting, narrowing: &Narrowing, patch: &Patch) -> Answered {
+    let seen = acting.fields.get("seen").unwrap_or_default();
+    let sight: Sight = seen
+        .parse()
+        .map_err(|wrong| Problem::bad_request(format!("nothing was done: what was seen {wrong}")))?;
+    let patched = site.desk.patch(patch, &sight, &acting.act()).await?;
+    let (edited, back) = (patched.edited.len() as u64, narrowing.address("/messages"));
+    if patched.refused.is_empty() {
+        let done = match edited {
+            0 => Done::Unchanged,
+            _ => Done::Edited,
+        };
+        return Ok(acting.went(&done.at(&back, edited)));
     }
-}
-
-async fn all(site: &Site, acting: &Acting, narrowing: &Narrowing, change: &Change) -> Answered {
-    let filter = narrowing.dead();
-    let confirmed = acting
-        .fields
-        .get("confirmed")
-        .and_then(|count| count.parse::<u64>().ok())
-        .unwrap_or(0);
-    if confirmed > MOST {
-        let detail = format!("nothing was done: at most {MOST} are patched at a time; narrow them first");
-        return Err(Problem::bad_request(detail).into());
-    }
-    let act = acting.act();
-    let (mut looked_at, mut edited, mut after) = (0, 0, None);
-    while looked_at < confirmed {
-        let records = site.desk.list(&filter, look(after, BATCH), true).await?;
-        let Some(last) = records.last() else { break };
-        after = Some(last.id.number());
-        for record in records
-            .iter()
-            .take(usize::try_from(confirmed - looked_at).unwrap_or(BATCH))
-        {
-            looked_at += 1;
-            match change.edit(record) {
-                Some(edit) if edit != Edit::default() => {
-                    site.desk.edit(MessageRef::Id(record.id), &edit, &act).await?;
-                    edited += 1;
-                }
-                _ => {}
-            }
-        }
-    }
-    let done = if edited == 0 {
-        Done::Unchanged
-    } else {
-        Done::Edited
+    let left = |refused: &Refused| Left {
+        number: refused.number,
+        href: format!("/messages/{}", refused.number),
+        chip: refused.status.map(Chip::of),
+        what: readable::line(&refused.what, 400),
     };
-    Ok(acting.went(&done.at(&narrowing.address("/messages"), edited)))
+    let unchanged = patched.unchanged.len() as u64;
+    let page = Told {
+        frame: Frame::new("Patch dead letters", ISSUES, site, &acting.visitor),
+        edited: counted(edited, "dead letter", "dead letters"),
+        unchanged: (unchanged > 0).then(|| counted(unchanged, "was so already", "were so already")),
+        left: patched.refused.iter().map(left).collect(),
+        back,
+    };
+    let status = match edited {
+        0 => StatusCode::CONFLICT,
+        _ => StatusCode::OK,
+    };
+    Ok(shown(status, &page))
 }

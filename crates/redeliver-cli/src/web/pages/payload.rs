@@ -1,6 +1,6 @@
 //! Payloads and headers in a page: pretty where they are JSON, cut where they are long, as bytes where they are no text.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use redeliver_outbox::Payload;
 
@@ -128,14 +128,20 @@ fn dump(bytes: &[u8]) -> String {
 
 /// One line of a difference, ready to be shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Compared {
+pub(crate) struct Compared {
     pub(super) class: &'static str,
     pub(super) sign: &'static str,
     pub(super) text: String,
 }
 
+impl fmt::Display for Compared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.sign, self.text)
+    }
+}
+
 /// How two payloads differ, line by line as they are shown; none if they are too long to compare, or no text.
-pub(super) fn compared(before: &Payload, after: &Payload) -> Option<Vec<Compared>> {
+pub(crate) fn compared(before: &Payload, after: &Payload) -> Option<Vec<Compared>> {
     let text = |payload: &Payload| {
         let text = payload.as_text()?;
         Some(visible(&pretty(text).unwrap_or_else(|| text.to_owned())))

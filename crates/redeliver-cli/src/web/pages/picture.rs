@@ -65,6 +65,11 @@ impl Share {
     pub(super) fn of(part: u64, whole: u64) -> Self {
         Self(part as f64 / whole.max(1) as f64)
     }
+
+    /// The figure that stands beside it: `12%`.
+    pub(super) fn percent(self) -> String {
+        format!("{:.0}%", self.0 * 100.0)
+    }
 }
 
 impl fmt::Display for Share {

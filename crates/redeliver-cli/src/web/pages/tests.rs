@@ -17,7 +17,9 @@ use redeliver_outbox::{
 use tower::ServiceExt as _;
 
 use super::acting::version;
-use crate::web::{About, Guard, Metrics, Site, router};
+use crate::web::{About, Counting, Guard, Metrics, Site, router};
+
+mod many;
 
 const HOSTILE: &str = "<script>alert(1)</script>\"' onload=x style=y \u{1b}[2J\u{202e} ${7*7} {{7*7}}";
 /// The same as far as a destination may be called so.
@@ -88,7 +90,7 @@ async fn desk_for(tokens: Vec<Token>) -> Desk {
         database: HOSTILE.to_owned(),
         routes: Routes::new(),
     };
-    let metrics = Metrics::of(&[], Arc::default(), &about.routes);
+    let metrics = Metrics::of(Counting::default(), Arc::default(), &about.routes);
     let site = Arc::new(Site::new(desk, Guard::new(&settings), about, metrics));
     // What is counted in the background is there before it is looked at.
     while site.status().await.unwrap().is_none() {}
@@ -316,72 +318,6 @@ async fn an_edit_is_shown_before_it_is_kept() {
     assert!(went(&kept).ends_with("done=edited&count=1"));
     let payload = desk.detail(3).await.record.payload.unwrap();
     assert_eq!(payload.as_text().unwrap(), "{\n  \"z\": 1.10,\n  \"order\": 3\n}");
-}
-
-#[tokio::test]
-async fn many_are_patched_after_a_look() {
-    let desk = desk().await;
-    let patch = super::address::encoded(r#"{"order":9}"#);
-    let chosen = format!(
-        "id={}&id={}&id={}",
-        desk.letters[0], desk.letters[2], desk.letters[3]
-    );
-    let preview = desk
-        .post("/letters/patch", &format!("{chosen}&patch={patch}&step=preview"))
-        .await;
-    let page = text(preview).await;
-    assert!(
-        page.contains("Patch 3 dead letters") && page.contains("its payload is no JSON"),
-        "{page}"
-    );
-    let refused = desk
-        .post(
-            "/letters/patch",
-            &format!("{chosen}&patch=%7B%7D&step=save&confirmed=3"),
-        )
-        .await;
-    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    let done = desk
-        .post(
-            "/letters/patch",
-            &format!("{chosen}&patch={patch}&step=save&confirmed=3"),
-        )
-        .await;
-    assert!(went(&done).ends_with("done=edited&count=2"));
-    let payload = desk.detail(3).await.record.payload.unwrap();
-    assert_eq!(payload.as_text().unwrap(), r#"{"z":1.10,"order":9}"#);
-}
-
-#[tokio::test]
-async fn all_that_match_are_a_job_and_what_is_not_understood_is_nothing() {
-    let desk = desk().await;
-    for wrong in [
-        "confirmed=4",
-        "status=lost&confirmed=4",
-        "status=dead_lettered",
-        "status=dead_lettered&confirmed=4&canary=many",
-    ] {
-        let refused = desk.post("/letters/redrive", wrong).await;
-        assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{wrong}");
-    }
-    assert!(desk.site.desk.jobs(9).await.unwrap().is_empty());
-    let begun = desk
-        .post(
-            "/letters/redrive",
-            "status=dead_lettered&confirmed=4&canary=2&who=ana",
-        )
-        .await;
-    assert_eq!(went(&begun), "/jobs/1?done=started&count=1");
-    let job = desk.site.desk.job(1).await.unwrap().unwrap();
-    assert_eq!(
-        (job.plan.canary, job.tally.matched, job.act.who.as_str()),
-        (2, 4, "ana")
-    );
-    for (act, then) in [("pause", "Go on"), ("resume", "Pause"), ("cancel", "cancelled")] {
-        let done = desk.post(&format!("/jobs/1/{act}"), "").await;
-        let (_, page) = desk.get(went(&done), &[]).await;
-        assert!(page.contains(then), "{act}: {page}");
-    }
 }
 
 #[tokio::test]

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::Desk;
-use crate::bench::Folder;
+use super::{Answer, Desk};
+use crate::bench::{Folder, Lab};
 
 fn opened() -> (Folder, Desk) {
     let folder = Folder::new();
@@ -105,6 +105,130 @@ fn a_dead_letter_is_found_mended_and_put_back() {
             ("edit", "bob")
         ]
     );
+}
+
+#[test]
+fn many_are_patched_after_a_look_and_who_was_quicker_is_left_alone() {
+    let (_folder, desk) = opened();
+    for number in 1..=3 {
+        let message = json!({ "destination": "nowhere", "json": { "n": number } });
+        assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
+    }
+    desk.until("/api/v1/messages?status=dead_lettered", |answer| {
+        answer.json()["items"].as_array().unwrap().len() == 3
+    });
+    let path = "/api/v1/dead/patch";
+    for wrong in [
+        json!({}),
+        json!({ "patch": { "n": 9 } }),
+        json!({ "patch": { "n": 9 }, "preview": true }),
+        json!({ "patch": [], "seen": "1:0.0" }),
+        json!({ "patch": { "n": 9 }, "seen": "everything" }),
+        json!({ "patch": { "n": 9 }, "preview": true, "filter": {}, "at_most": 1001 }),
+        json!({ "destination": "", "seen": "1:0.0" }),
+    ] {
+        let refused = desk.post(path, &wrong);
+        assert_eq!(refused.status, 400, "{wrong}: {refused:?}");
+    }
+    let preview = json!({ "preview": true, "filter": { "destination": "nowhere" }, "patch": { "n": 9 } });
+    let shown = desk.post(path, &preview).json();
+    assert_eq!((&shown["matching"], &shown["chosen"]), (&3.into(), &3.into()));
+    assert_eq!(
+        (
+            &shown["sample"][0]["before"]["payload"],
+            &shown["sample"][0]["after"]["payload"]
+        ),
+        (&r#"{"n":1}"#.into(), &r#"{"n":9}"#.into())
+    );
+    let edit = r#"{"json":{"n":2,"by":"bob"},"who":"bob"}"#;
+    let json = [("content-type", "application/json")];
+    assert_eq!(
+        desk.send("PATCH", "/api/v1/messages/2", &json, Some(edit)).status,
+        200
+    );
+    let put_back = json!({ "filter": { "messages": "3" }, "act": { "who": "eve" } });
+    assert_eq!(desk.post("/api/v1/dead/redrive", &put_back).status, 200);
+    let patch =
+        json!({ "patch": { "n": 9 }, "seen": shown["seen"], "act": { "who": "ana", "why": "a typo" } });
+    let done = desk.post(path, &patch).json();
+    assert_eq!(done["edited"].as_array().unwrap().len(), 1, "{done}");
+    for (refused, who, number) in [(0, "bob did", 2), (1, "eve did", 3)] {
+        let refused = &done["refused"][refused];
+        assert!(refused["what"].as_str().unwrap().contains(who), "{done}");
+        assert_eq!(refused["number"], number, "{done}");
+    }
+    let kept = desk.get("/api/v1/messages/2").json();
+    assert_eq!(kept["payload"], r#"{"n":2,"by":"bob"}"#);
+    assert_eq!(desk.get("/api/v1/messages/1").json()["payload"], r#"{"n":9}"#);
+}
+
+#[test]
+fn a_job_that_stopped_goes_on_only_with_a_reason() {
+    let (_folder, desk) = opened();
+    for number in 1..=6 {
+        let message = json!({ "destination": "nowhere", "json": number });
+        assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
+    }
+    desk.until("/api/v1/messages?status=dead_lettered", |answer| {
+        answer.json()["items"].as_array().unwrap().len() == 6
+    });
+    let new = json!({ "filter": { "destination": "nowhere" }, "canary": 2, "interval_ms": 0 });
+    assert_eq!(desk.post("/api/v1/jobs", &new).status, 201);
+    let stopped = |answer: &Answer| answer.json()["state"] == "stopped";
+    desk.until("/api/v1/jobs/1", stopped);
+    let page = desk.get("/jobs/1").body;
+    assert!(page.contains("Let it go on"), "{page}");
+    let resume = "/api/v1/jobs/1/resume";
+    let unsaid = desk.post(resume, &json!({}));
+    assert_eq!(unsaid.status, 400, "{unsaid:?}");
+    assert!(unsaid.body.contains("2 of 2 failed"), "{unsaid:?}");
+    let resumed = desk.post(resume, &json!({ "why": "mended, they say" })).json();
+    assert_eq!(
+        (&resumed["state"], &resumed["excused"]),
+        (&"canary".into(), &2.into())
+    );
+    let again = desk.until("/api/v1/jobs/1", stopped).json();
+    assert_eq!(
+        (&again["released"], &again["failed"]),
+        (&4.into(), &4.into()),
+        "{again}"
+    );
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    assert_eq!(desk.send("POST", "/jobs/1/resume", &form, Some("")).status, 400);
+    let went = desk.send("POST", "/jobs/1/resume", &form, Some("why=once+more"));
+    assert_eq!(went.status, 303, "{went:?}");
+    assert_eq!(
+        desk.post("/api/v1/jobs/7/resume", &json!({ "why": "x" })).status,
+        404
+    );
+    let last = desk.until("/api/v1/jobs/1", |answer| {
+        stopped(answer) && answer.json()["released"] == 6
+    });
+    assert_eq!(last.json()["excused"], 4, "{last:?}");
+    assert_eq!(desk.post("/api/v1/jobs/1/pause", &json!({})).status, 409);
+}
+
+#[test]
+fn what_failed_attempts_met_is_told_by_class() {
+    let (folder, lab) = (Folder::new(), Lab::start());
+    lab.configure(&folder, "/status/503");
+    let desk = Desk::open(&folder);
+    let message = json!({ "destination": "api", "json": 1 });
+    assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
+    let told = desk.until("/api/v1/destinations/api", |answer| {
+        answer.json()["live"]["failures"]["server_error"].as_u64() > Some(0)
+    });
+    assert_eq!(told.json()["live"]["failures"]["timeout"], 0, "{told:?}");
+    let page = desk.until("/destinations/api", |answer| {
+        answer.body.contains("What failed attempts met")
+    });
+    assert!(
+        page.body.contains(">5xx</th>") && page.body.contains("100%"),
+        "{}",
+        page.body
+    );
+    let list = desk.get("/destinations").body;
+    assert!(list.contains(">5xx "), "{list}");
 }
 
 #[test]
@@ -300,7 +424,7 @@ fn what_was_is_sent_once_more_and_what_was_done_is_proved() {
 
 #[test]
 fn a_destination_is_tried_with_one_message() {
-    let (folder, lab) = (Folder::new(), crate::bench::Lab::start());
+    let (folder, lab) = (Folder::new(), Lab::start());
     lab.configure(&folder, "/status/503");
     let desk = Desk::open(&folder);
     let tried = desk.post("/api/v1/destinations/api/test", &json!({})).json();

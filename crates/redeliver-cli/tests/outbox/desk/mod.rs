@@ -8,4 +8,4 @@ mod metrics;
 mod open;
 mod reload;
 
-pub(crate) use open::Desk;
+pub(crate) use open::{Answer, Desk};

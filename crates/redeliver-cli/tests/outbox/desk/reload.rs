@@ -67,3 +67,56 @@ fn a_token_that_is_taken_away_is_one_no_more() {
     desk.until_said("reloaded");
     assert_eq!((status(&alice), status(&bob)), (401, 200));
 }
+
+/// The value of a sample, if there is one.
+#[cfg(unix)]
+fn sample(desk: &Desk, name: &str) -> Option<f64> {
+    let page = desk.get("/metrics").body;
+    let line = page.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().parse().ok()
+}
+
+#[cfg(unix)]
+#[test]
+fn what_was_counted_goes_on_with_another_configuration() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "[destinations.one]\ntype = \"log\"\n");
+    let desk = Desk::open(&folder);
+    let send = |to: &str| {
+        let sent = desk.post("/api/v1/messages", &json!({ "destination": to, "json": 1 }));
+        let message = format!("/api/v1/messages/{}", sent.json()["number"]);
+        desk.until(&message, |answer| answer.json()["status"] == "sent");
+    };
+    send("one");
+    let one = "redeliver_delivered_total{destination=\"one\"}";
+    let started = sample(&desk, "process_start_time_seconds");
+    assert_eq!(sample(&desk, one), Some(1.0));
+    let drawn = desk.get("/charts/flow").json()["times"][0].clone();
+    assert!(drawn.is_f64(), "{drawn}");
+    desk.until("/metrics", |answer| {
+        answer.body.contains("redeliver_database_up 1")
+    });
+    folder.write(
+        "redeliver.toml",
+        "[destinations.one]\ntype = \"log\"\n[destinations.two]\ntype = \"log\"\n",
+    );
+    desk.signal("-HUP");
+    desk.until_said("reloaded");
+    assert_eq!(sample(&desk, one), Some(1.0), "a counter never falls");
+    assert_eq!(sample(&desk, "redeliver_database_up"), Some(1.0));
+    assert_eq!(sample(&desk, "process_start_time_seconds"), started);
+    assert_eq!(
+        sample(&desk, "redeliver_relays"),
+        Some(1.0),
+        "of those that run now"
+    );
+    assert_eq!(desk.get("/charts/flow").json()["times"][0], drawn, "charts go on");
+    send("one");
+    send("two");
+    assert_eq!(sample(&desk, one), Some(2.0));
+    // A destination that is gone has been sent to all the same.
+    folder.write("redeliver.toml", "[destinations.two]\ntype = \"log\"\n");
+    desk.signal("-HUP");
+    desk.until_said("reloaded");
+    assert_eq!(sample(&desk, one), Some(2.0));
+}

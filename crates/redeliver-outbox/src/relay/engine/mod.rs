@@ -283,6 +283,7 @@ impl Engine {
         let (store, worker) = (&self.relay.store, &self.relay.config.worker);
         let leases: Vec<Lease> = self.window.leases().collect();
         drop(self.tasks);
+        self.relay.figures.at_rest();
         let unwritten: Vec<_> = self.holding.unwritten().collect();
         let goodbye = async {
             for hold in unwritten {

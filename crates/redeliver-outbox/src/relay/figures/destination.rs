@@ -69,6 +69,10 @@ impl Counted {
         count(&self.ended, &ENDINGS, word, "transient");
     }
 
+    pub(super) fn at_rest(&self) {
+        self.in_flight.set(0);
+    }
+
     pub(in crate::relay) fn settled(&self, verdict: &Verdict) {
         match verdict {
             Verdict::Delivered(_) => self.delivered.add(1),
@@ -163,5 +167,8 @@ mod tests {
         assert_eq!(figures.dead, [1; REASONS]);
         assert_eq!(figures.in_flight, 0);
         assert_eq!(figures.plus(&figures).took.counts[0], 6);
+        counted.begun();
+        counted.at_rest();
+        assert_eq!(counted.figures().in_flight, 0, "of a relay that has ended");
     }
 }

@@ -65,6 +65,13 @@ impl Figures {
         *self.live.lock().unwrap_or_else(PoisonError::into_inner) = live;
     }
 
+    /// The relay has ended: what was on its way is not its any more.
+    pub(super) fn at_rest(&self) {
+        self.shards.set(0);
+        self.in_flight.set(0);
+        self.counted.iter().for_each(Counted::at_rest);
+    }
+
     /// Attempts begun.
     pub fn attempts(&self) -> u64 {
         self.attempts.get()

@@ -28,6 +28,7 @@ impl Conduct {
             rate: self.per_second(now).filter(|&rate| rate < NO_LIMIT),
             delivered_per_second: recent.delivered_per_second,
             failed_per_second: recent.failed_per_second,
+            failures: recent.failures,
             latency_p50_ms: recent.p50_ms,
             latency_p99_ms: recent.p99_ms,
             held: 0,

@@ -26,6 +26,7 @@ use crate::{
     Hold, HoldCause,
     destination::{Manners, Outcome},
     limits,
+    live::FailureClass,
     plants::{Plant, planted},
 };
 
@@ -228,7 +229,7 @@ impl Conduct {
         took: Duration,
         now: Moment,
     ) -> Option<Alarm> {
-        self.recent.ended(*outcome == Outcome::Delivered, took, now);
+        self.recent.ended(FailureClass::of(outcome), took, now);
         if let Outcome::Retry { reason, .. } | Outcome::Ambiguous { reason } = outcome {
             self.last_failure = limits::error_text(reason);
         }

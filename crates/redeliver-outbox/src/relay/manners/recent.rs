@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use redeliver::Moment;
 
+use crate::live::{FailureClass, Failures};
+
 /// A minute is kept in so many parts, of which the oldest is forgotten whole.
 const PARTS: usize = 6;
 const PART: Duration = Duration::from_secs(10);
@@ -14,16 +16,16 @@ const BUCKETS: usize = 4 * 36;
 struct Part {
     begun: Moment,
     delivered: u32,
-    failed: u32,
+    failures: Failures,
     took: [u32; BUCKETS],
 }
 
 impl Part {
-    const fn beginning(begun: Moment) -> Self {
+    fn beginning(begun: Moment) -> Self {
         Self {
             begun,
             delivered: 0,
-            failed: 0,
+            failures: Failures::default(),
             took: [0; BUCKETS],
         }
     }
@@ -40,6 +42,8 @@ pub(super) struct Recent {
 pub(super) struct Summary {
     pub delivered_per_second: f64,
     pub failed_per_second: f64,
+    /// What they met.
+    pub failures: Failures,
     /// Half of the attempts took no longer, in milliseconds.
     pub p50_ms: Option<f64>,
     /// 99 of 100 took no longer.
@@ -47,7 +51,8 @@ pub(super) struct Summary {
 }
 
 impl Recent {
-    pub(super) fn ended(&mut self, delivered: bool, took: Duration, now: Moment) {
+    /// One has ended: with this failure, or delivered.
+    pub(super) fn ended(&mut self, failure: Option<FailureClass>, took: Duration, now: Moment) {
         let current = self.parts.last().is_some_and(|part| now.since(part.begun) < PART);
         if !current {
             self.parts
@@ -55,12 +60,10 @@ impl Recent {
             self.parts.push(Part::beginning(now));
         }
         if let Some(part) = self.parts.last_mut() {
-            let count = if delivered {
-                &mut part.delivered
-            } else {
-                &mut part.failed
-            };
-            *count = count.saturating_add(1);
+            match failure {
+                None => part.delivered = part.delivered.saturating_add(1),
+                Some(class) => *part.failures.count(class) += 1,
+            }
             let bucket = &mut part.took[bucket(took)];
             *bucket = bucket.saturating_add(1);
         }
@@ -76,14 +79,19 @@ impl Recent {
         };
         // Within its first seconds there is no rate yet: one message would be a thousand a second.
         let seconds = now.since(oldest).max(PART).as_secs_f64();
-        let sum = |count: fn(&Part) -> u32| parts().map(|part| f64::from(count(part))).sum::<f64>();
+        let delivered: f64 = parts().map(|part| f64::from(part.delivered)).sum();
+        let mut failures = Failures::default();
+        for part in parts() {
+            failures.add(&part.failures);
+        }
         let mut took = [0_u64; BUCKETS];
         for (sum, count) in parts().flat_map(|part| part.took.iter().enumerate()) {
             took[sum] += u64::from(*count);
         }
         Summary {
-            delivered_per_second: sum(|part| part.delivered) / seconds,
-            failed_per_second: sum(|part| part.failed) / seconds,
+            delivered_per_second: delivered / seconds,
+            failed_per_second: failures.all() as f64 / seconds,
+            failures,
             p50_ms: quantile(&took, 50),
             p99_ms: quantile(&took, 99),
         }
@@ -145,7 +153,8 @@ mod tests {
             for call in 0..100_u64 {
                 let now = Moment::from_millis(second * 1_000 + call * 10);
                 let took = if call < 98 { 10 } else { 1_000 };
-                recent.ended(call >= 10, Duration::from_millis(took), now);
+                let failure = (call < 10).then_some(FailureClass::ServerError);
+                recent.ended(failure, Duration::from_millis(took), now);
             }
         }
         assert!(recent.parts.len() <= PARTS, "{}", recent.parts.len());
@@ -156,6 +165,10 @@ mod tests {
             "{summary:?}"
         );
         assert!((9.0..11.0).contains(&summary.failed_per_second), "{summary:?}");
+        assert!(
+            (500..=600).contains(&summary.failures.server_error),
+            "{summary:?}"
+        );
         assert!(
             summary.p50_ms.is_some_and(|p50| (10.0..=12.5).contains(&p50)),
             "{summary:?}"

@@ -68,11 +68,7 @@ pub(in crate::store) fn unchanged(edit: &Edit, redrives: u32, acts: &[AuditRecor
     let Some(seen) = edit.seen.filter(|seen| *seen != now) else {
         return Ok(());
     };
-    let since = usize::try_from(seen.acts).unwrap_or(usize::MAX);
-    let deed = acts.get(since).or(acts.last());
-    let what = deed.map_or("it was put back and has died again".to_owned(), |deed| {
-        format!("{} did \"{}\" at {}", deed.who, deed.action, deed.at)
-    });
+    let what = seen.since(acts);
     let what = format!("the message was changed since it was looked at: {what}");
     Err(StoreError::new(StoreErrorKind::NotFound, what).next("look at it again"))
 }

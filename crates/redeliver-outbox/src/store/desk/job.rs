@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     MessageId,
     desk::{Act, Filter, Job, JobStep, NewJob, Page},
-    job::{self, Decision, JobKind, JobPlan, JobState, NoJobWord, Tally},
+    job::{self, Decision, Excused, JobKind, JobPlan, JobState, NoJobWord, Tally},
     limits::JOB_LEASE,
     millis_up,
     store::{
@@ -45,6 +45,16 @@ pub(in crate::store) fn job(row: &mut dyn Columns) -> Result<Job> {
         exhausted: row.flag()?,
         reached: row.number()?,
         looked: row.number()?,
+        excused: Excused {
+            until: row.number()?,
+            tally: Tally {
+                matched: 0,
+                released: row.count()?,
+                delivered: row.count()?,
+                failing: row.count()?,
+                failed: row.count()?,
+            },
+        },
         created_at: row.known_time()?,
         updated_at: row.known_time()?,
         next_step_at: row.known_time()?,
@@ -111,75 +121,6 @@ pub(in crate::store) fn of_job(id: i64) -> String {
     json!({ "job": id }).to_string()
 }
 
-/// What an operator does to a job.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Turn {
-    Pause,
-    Resume,
-    Cancel,
-}
-
-impl Turn {
-    /// What the audit calls it.
-    pub(in crate::store) const fn action(self) -> &'static str {
-        match self {
-            Self::Pause => "pause_job",
-            Self::Resume => "resume_job",
-            Self::Cancel => "cancel_job",
-        }
-    }
-
-    /// The job after it, or why not.
-    pub(in crate::store) fn of(self, id: i64, found: Option<Job>, act: &Act) -> Result<Job> {
-        let mut job = found.ok_or_else(|| none(id))?;
-        let refuse = |what: String, next: &'static str| {
-            Err(StoreError::new(StoreErrorKind::NotFound, what).next(next))
-        };
-        let said = if act.why.is_empty() {
-            String::new()
-        } else {
-            format!(": {}", crate::limits::error_text(&act.why))
-        };
-        match (self, job.state) {
-            (_, over) if over.is_over() => {
-                let what = format!("job {id} is over: {}", ended(&job));
-                return refuse(what, "make a new one for what is left");
-            }
-            (Self::Pause, JobState::Paused) => {
-                return refuse(
-                    format!("job {id} is paused already: {}", job.note),
-                    "resume or cancel it",
-                );
-            }
-            (Self::Resume, state) if state != JobState::Paused => {
-                let what = format!("job {id} is not paused: it is {state}, and goes on by itself");
-                return refuse(what, "look at it again");
-            }
-            (Self::Pause, _) => {
-                job.state = JobState::Paused;
-                job.note = format!("paused by {}{said}", act.who);
-            }
-            (Self::Resume, _) => {
-                job.state = job::resumed(&job.plan, &job.tally);
-                job.note = format!("resumed by {}{said}", act.who);
-            }
-            (Self::Cancel, _) => {
-                job.state = JobState::Cancelled;
-                job.note = format!("cancelled by {}{said}; what was let out stays out", act.who);
-            }
-        }
-        job.runner = None;
-        Ok(job)
-    }
-}
-
-fn ended(job: &Job) -> String {
-    match job.state {
-        JobState::Done => "it is done".to_owned(),
-        _ => job.note.clone(),
-    }
-}
-
 /// There is none with this number.
 pub(in crate::store) fn none(id: i64) -> StoreError {
     let what = format!("there is no job {id}");
@@ -230,16 +171,17 @@ pub(in crate::store) fn recount(
     let mut changes = Changes::default();
     let known = waiting.iter().map(|message| (message, false));
     for (message, was_failing) in known.chain(failing.iter().map(|message| (message, true))) {
-        let tally = &mut job.tally;
-        let (count, list) = match message.outcome.as_str() {
-            "failing" if !was_failing => (&mut tally.failing, &mut changes.failing),
-            "failed" => (&mut tally.failed, &mut changes.failed),
-            "delivered" => (&mut tally.delivered, &mut changes.delivered),
+        let list = match message.outcome.as_str() {
+            "failing" if !was_failing => &mut changes.failing,
+            "failed" => &mut changes.failed,
+            "delivered" => &mut changes.delivered,
             _ => continue,
         };
-        *count += 1;
         list.push(message.number);
-        tally.failing -= u64::from(was_failing && tally.failing > 0);
+        note(&mut job.tally, &message.outcome, was_failing);
+        if message.number <= job.excused.until {
+            note(&mut job.excused.tally, &message.outcome, was_failing);
+        }
     }
     // Round and round, so that each has its turn.
     job.looked = match failing.last() {
@@ -247,6 +189,26 @@ pub(in crate::store) fn recount(
         _ => 0,
     };
     changes
+}
+
+fn note(tally: &mut Tally, outcome: &str, was_failing: bool) {
+    let count = match outcome {
+        "failing" => &mut tally.failing,
+        "failed" => &mut tally.failed,
+        _ => &mut tally.delivered,
+    };
+    *count += 1;
+    tally.failing -= u64::from(was_failing && tally.failing > 0);
+}
+
+/// What the job does next.
+pub(in crate::store) fn decision(job: &Job) -> Decision {
+    let judged = job.tally.but(&job.excused);
+    match job::decide(&job.plan, job.state, &judged, job.wave, job.exhausted) {
+        // What is excused has an outcome too, in the end.
+        Decision::Finish if job.tally.waiting() > 0 => Decision::Wait,
+        decision => decision,
+    }
 }
 
 /// Where the next dead letters of a job are looked for.
@@ -273,6 +235,7 @@ pub(in crate::store) fn released(job: &mut Job, wanted: usize, found: &[MessageI
 /// The job after a step, and how long until the next.
 pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &WorkerId) -> JobStep {
     let tally = job.tally;
+    let judged = tally.but(&job.excused);
     let mut next = Some(job.plan.interval);
     job.runner = Some(worker.0.clone());
     match decision {
@@ -283,7 +246,7 @@ pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &Worke
             };
         }
         Decision::Release(_) => {
-            let first = tally.released <= u64::from(job.plan.canary) && job.state == JobState::Canary;
+            let first = judged.released <= u64::from(job.plan.canary) && job.state == JobState::Canary;
             if !first {
                 job.state = JobState::Ramping;
             }
@@ -296,8 +259,8 @@ pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &Worke
             job.state = JobState::Stopped;
             job.note = format!(
                 "stopped by itself: {} of {} failed, more than {} %; {} were not let out",
-                tally.in_vain(),
-                tally.decided(),
+                judged.in_vain(),
+                judged.decided(),
                 job.plan.stop_percent(),
                 tally.matched.saturating_sub(tally.released)
             );
@@ -376,6 +339,7 @@ mod tests {
             exhausted: false,
             reached: 10,
             looked: 0,
+            excused: Excused::default(),
             created_at: Timestamp::default(),
             updated_at: Timestamp::default(),
             next_step_at: Timestamp::default(),
@@ -397,5 +361,15 @@ mod tests {
         assert_eq!(job.looked, 7, "the next look begins behind the last one");
         recount(&mut job, &[], &outcomes(8, &["failing"]), 3);
         assert_eq!(job.looked, 0, "and at the beginning, after the end");
+        job.excused = Excused {
+            until: 8,
+            tally: Tally {
+                released: 8,
+                ..job.tally
+            },
+        };
+        recount(&mut job, &outcomes(8, &["failed", "failed", "delivered"]), &[], 3);
+        let judged = job.tally.but(&job.excused);
+        assert_eq!((judged.released, judged.failed, judged.delivered), (2, 1, 1));
     }
 }

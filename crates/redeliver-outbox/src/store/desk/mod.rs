@@ -20,6 +20,7 @@ pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;
 pub(super) mod storage;
+pub(super) mod turn;
 
 /// The filter and the page that find one message.
 pub(super) fn only(message: MessageRef) -> (Filter, Page) {

@@ -1,6 +1,6 @@
 //! Rows as an operator sees them.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use super::edit;
 use crate::{
@@ -158,6 +158,19 @@ pub(in crate::store) fn audit(row: &mut dyn Columns) -> Result<AuditRecord> {
 pub(in crate::store) fn audit_of(message: MessageId, mut records: Vec<AuditRecord>) -> Vec<AuditRecord> {
     records.retain(|record| record.message == Some(message));
     records
+}
+
+/// A row of `acts.sql`.
+pub(in crate::store) fn acts(row: &mut dyn Columns) -> Result<(MessageId, u64)> {
+    let (number, salt) = (row.number()?, row.integer()?);
+    Ok((MessageId::new(number, salt.unwrap_or(0)), row.count()?))
+}
+
+/// The acts on each of these messages, in their order; what is not counted has none.
+pub(in crate::store) fn acts_on(messages: &[MessageId], counted: &[(MessageId, u64)]) -> Vec<u64> {
+    let counted: HashMap<MessageId, u64> = counted.iter().copied().collect();
+    let acts = |message| counted.get(message).copied().unwrap_or(0);
+    messages.iter().map(acts).collect()
 }
 
 pub(in crate::store) fn worker(row: &mut dyn Columns) -> Result<WorkerRecord> {

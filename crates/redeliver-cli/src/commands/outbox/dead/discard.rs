@@ -1,5 +1,9 @@
 use clap::Args;
-use redeliver_outbox::{DeadReason, desk::MessageRef};
+use redeliver_outbox::{
+    DeadReason,
+    desk::{MessageRef, NewJob},
+    job::{JobKind, JobPlan},
+};
 
 use super::{
     super::{
@@ -7,7 +11,7 @@ use super::{
         database::{DatabaseFlags, Outbox},
         filter_flags::{self, FilterFlags, at_least_one},
     },
-    many::{BATCH, Chosen, filter, told},
+    many::{BATCH, Chosen, as_job, filter, preview, told},
 };
 use crate::{
     exit::{BadInput, Exit, outbox_help},
@@ -17,7 +21,9 @@ use crate::{
 /// Give dead letters up, with a reason; they stay visible until their retention is over
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = outbox_help("  redeliver dead discard 42 --reason 'a test order'\n  \
-    redeliver dead discard --to billing --dead-reason expired --reason 'the shop is closed' --yes"))]
+    redeliver dead discard --to billing --dead-reason expired --reason 'the shop is closed' --yes\n  \
+    redeliver dead discard --to billing --reason 'the shop is closed' --background --yes\n\n\
+    With --job or --background it is a job, which `redeliver job` shows, holds and ends."))]
 pub(super) struct DiscardArgs {
     /// Their ids, or their numbers
     ids: Vec<MessageRef>,
@@ -36,9 +42,15 @@ pub(super) struct DiscardArgs {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-    /// One JSON object a line for each message
+    /// One JSON object a line for each message; for each change of the job, if it is one
     #[arg(long)]
     json: bool,
+    /// As a job, in batches: it can be held, ended and followed
+    #[arg(long, help_heading = "As a job")]
+    job: bool,
+    /// The same, left to a relay that runs elsewhere (redeliver serve), and not waited for
+    #[arg(long, help_heading = "As a job")]
+    background: bool,
     #[command(flatten)]
     filter: FilterFlags,
     #[command(flatten)]
@@ -59,10 +71,23 @@ pub(super) async fn run(args: &DiscardArgs, outbox: &Outbox) -> anyhow::Result<E
         limit: args.limit,
         yes: args.yes,
     };
+    let as_a_job = args.job || args.background;
+    if as_a_job && args.ids.is_empty() {
+        preview(outbox, &chosen.filter).await?;
+    }
     let Some(count) = chosen.settle(outbox, "discard").await? else {
         return Ok(Exit::Done);
     };
     let act = args.who.act(&args.reason);
+    if as_a_job && count > 0 {
+        let job = NewJob {
+            kind: JobKind::Discard,
+            filter: chosen.filter,
+            at_most: Some(count as u64),
+            plan: JobPlan::AT_ONCE,
+        };
+        return as_job(outbox, &job, &act, args.background, args.json).await;
+    }
     let mut done = Vec::new();
     while done.len() < count {
         let batch = outbox

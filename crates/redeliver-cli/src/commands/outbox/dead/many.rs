@@ -2,15 +2,20 @@
 
 use redeliver_outbox::{
     MessageId,
-    desk::{Filter, MessageRef},
+    desk::{Act, Filter, MessageRef, NewJob},
     state::Status,
 };
 use serde_json::json;
 
-use super::super::{act_flags::confirmed, database::Outbox, show::name};
+use super::super::{
+    act_flags::confirmed,
+    database::Outbox,
+    job::{JobForm, follow, line},
+    show::name,
+};
 use crate::{
     exit::{BadInput, Exit, NotFound},
-    output,
+    output, readable,
 };
 
 /// So many are changed in one transaction.
@@ -29,18 +34,27 @@ pub(super) struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// How many at most, after asking where many are meant; none if the answer was no.
-    pub(super) async fn settle(&self, outbox: &Outbox, act: &str) -> anyhow::Result<Option<usize>> {
-        match (self.ids.is_empty(), self.narrowed, self.all) {
+    /// Whether it was said which, in one way.
+    pub(super) fn check(&self, act: &str) -> Result<(), BadInput> {
+        let what = match (self.ids.is_empty(), self.narrowed, self.all) {
             (false, true, _) | (false, _, true) => {
-                Err(BadInput(format!("name the messages to {act}, or narrow them, not both")).into())
+                format!("name the messages to {act}, or narrow them, not both")
             }
-            (false, ..) => Ok(Some(self.ids.len())),
             (true, false, false) => {
                 let next = "name messages, narrow them with --to, --error and the like, or add --all";
-                Err(BadInput(format!("which dead letters to {act}? {next}")).into())
+                format!("which dead letters to {act}? {next}")
             }
-            (true, ..) => self.ask(outbox, act).await,
+            _ => return Ok(()),
+        };
+        Err(BadInput(what))
+    }
+
+    /// How many at most, after asking where many are meant; none if the answer was no.
+    pub(super) async fn settle(&self, outbox: &Outbox, act: &str) -> anyhow::Result<Option<usize>> {
+        self.check(act)?;
+        match self.ids.len() {
+            0 => self.ask(outbox, act).await,
+            named => Ok(Some(named)),
         }
     }
 
@@ -63,6 +77,46 @@ impl Chosen<'_> {
         };
         Ok(confirmed(self.yes, &of)?.then_some(count))
     }
+}
+
+/// A few of those that are meant.
+pub(super) async fn preview(outbox: &Outbox, filter: &Filter) -> anyhow::Result<()> {
+    for letter in outbox.desk().preview_job(filter).await?.sample {
+        let reason = letter.dead_letter_reason.map_or("", |reason| reason.as_str());
+        output::note(&format!(
+            "  {} to {}, {reason}: {}",
+            letter.id.number(),
+            readable::line(&letter.destination, 40),
+            readable::line(letter.last_error.as_deref().unwrap_or("-"), 80)
+        ));
+    }
+    Ok(())
+}
+
+/// Makes a job, and takes its steps until it is over, or leaves them to a relay.
+pub(super) async fn as_job(
+    outbox: &Outbox,
+    job: &NewJob,
+    act: &Act,
+    background: bool,
+    as_json: bool,
+) -> anyhow::Result<Exit> {
+    let job = outbox.desk().create_job(job, act).await?;
+    let id = job.id;
+    if !background {
+        output::note(&format!(
+            "job {id}: `redeliver job pause {id}` holds it, `redeliver job cancel {id}` ends it"
+        ));
+        return follow(outbox, id, as_json).await;
+    }
+    match as_json {
+        true => output::json(&JobForm::of(&job)),
+        false => output::line(&format!(
+            "{}; a relay takes its steps, and `redeliver job show {id}` tells how far it is",
+            line(&job)
+        )),
+    }
+    Ok(Exit::Done)
 }
 
 /// The filter of an act: dead letters only, those named or those that match.

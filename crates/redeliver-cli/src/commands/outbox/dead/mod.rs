@@ -7,12 +7,18 @@ mod import;
 pub(crate) mod issues;
 mod list;
 mod many;
+mod patch;
+mod patched;
 mod redrive;
 mod show;
 
 use clap::{Args, Subcommand};
 
-pub(crate) use self::{edit::check as check_edit, import::letter};
+pub(crate) use self::{
+    edit::check as check_edit,
+    import::letter,
+    patched::{PatchPreviewForm, PatchedForm, note as patch_note},
+};
 use super::database::DatabaseFlags;
 use crate::exit::Exit;
 
@@ -20,7 +26,8 @@ use crate::exit::Exit;
 #[derive(Args, Debug)]
 #[command(
     after_help = "Examples:\n  redeliver dead issues\n  redeliver dead list --to billing\n  redeliver dead show 42\n  \
-    redeliver dead edit 42 --payload @mended.json --why 'the amount was missing'\n  redeliver dead redrive 42\n  \
+    redeliver dead edit 42 --payload @mended.json --why 'the amount was missing'\n  \
+    redeliver dead patch --to billing --patch '{\"total\":null}' --preview\n  redeliver dead redrive 42\n  \
     redeliver dead redrive --to billing --reason attempts_exhausted --yes\n  redeliver dead discard 42 --reason 'a test order'"
 )]
 pub(crate) struct DeadArgs {
@@ -34,6 +41,7 @@ enum DeadCommand {
     Issues(issues::IssuesArgs),
     Show(show::ShowArgs),
     Edit(Box<edit::EditArgs>),
+    Patch(Box<patch::PatchArgs>),
     Redrive(Box<redrive::RedriveArgs>),
     Discard(Box<discard::DiscardArgs>),
     Export(Box<export::ExportArgs>),
@@ -47,6 +55,7 @@ impl DeadCommand {
             Self::Issues(args) => &args.database,
             Self::Show(args) => &args.database,
             Self::Edit(args) => &args.database,
+            Self::Patch(args) => &args.database,
             Self::Redrive(args) => &args.database,
             Self::Discard(args) => &args.database,
             Self::Export(args) => &args.database,
@@ -70,6 +79,7 @@ pub(super) async fn run(args: DeadArgs) -> anyhow::Result<Exit> {
         DeadCommand::Issues(args) => issues::run(args, &outbox).await,
         DeadCommand::Show(args) => show::run(args, &outbox).await,
         DeadCommand::Edit(args) => edit::run(args, &outbox).await,
+        DeadCommand::Patch(args) => patch::run(args, &outbox).await,
         DeadCommand::Redrive(args) => redrive::run(args, &outbox).await,
         DeadCommand::Discard(args) => discard::run(args, &outbox).await,
         DeadCommand::Export(args) => export::run(args, &outbox).await,

@@ -1,6 +1,6 @@
 use clap::Args;
 use redeliver_outbox::{
-    desk::{Act, Filter, MessageRef, NewJob},
+    desk::{MessageRef, NewJob},
     job::JobKind,
 };
 
@@ -9,13 +9,13 @@ use super::{
         act_flags::WhoFlag,
         database::{DatabaseFlags, Outbox},
         filter_flags::{FilterFlags, ReasonFlag, at_least_one},
-        job::{JobForm, PlanFlags, follow, line},
+        job::PlanFlags,
     },
-    many::{BATCH, Chosen, filter, told},
+    many::{BATCH, Chosen, as_job, filter, preview, told},
 };
 use crate::{
     exit::{Exit, outbox_help},
-    output, readable,
+    output,
 };
 
 /// Put dead letters back: pending, no attempts, due now
@@ -81,7 +81,7 @@ pub(super) async fn run(args: &RedriveArgs, outbox: &Outbox) -> anyhow::Result<E
             at_most: Some(count as u64),
             plan,
         };
-        return as_job(args, outbox, &job, &act).await;
+        return as_job(outbox, &job, &act, args.plan.background, args.json).await;
     }
     let mut done = Vec::new();
     // Never more than there were: what dies again meanwhile is not put back twice.
@@ -98,37 +98,4 @@ pub(super) async fn run(args: &RedriveArgs, outbox: &Outbox) -> anyhow::Result<E
     }
     output::progress_done();
     told(outbox, &done, &args.ids, "redriven", args.json).await
-}
-
-/// A few of those that are meant.
-async fn preview(outbox: &Outbox, filter: &Filter) -> anyhow::Result<()> {
-    for letter in outbox.desk().preview_job(filter).await?.sample {
-        let reason = letter.dead_letter_reason.map_or("", |reason| reason.as_str());
-        output::note(&format!(
-            "  {} to {}, {reason}: {}",
-            letter.id.number(),
-            readable::line(&letter.destination, 40),
-            readable::line(letter.last_error.as_deref().unwrap_or("-"), 80)
-        ));
-    }
-    Ok(())
-}
-
-async fn as_job(args: &RedriveArgs, outbox: &Outbox, job: &NewJob, act: &Act) -> anyhow::Result<Exit> {
-    let job = outbox.desk().create_job(job, act).await?;
-    let id = job.id;
-    if !args.plan.background {
-        output::note(&format!(
-            "job {id}: `redeliver job pause {id}` holds it, `redeliver job cancel {id}` ends it"
-        ));
-        return follow(outbox, id, args.json).await;
-    }
-    match args.json {
-        true => output::json(&JobForm::of(&job)),
-        false => output::line(&format!(
-            "{}; a relay takes its steps, and `redeliver job show {id}` tells how far it is",
-            line(&job)
-        )),
-    }
-    Ok(Exit::Done)
 }

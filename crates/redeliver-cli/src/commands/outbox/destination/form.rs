@@ -1,6 +1,9 @@
 //! What destinations look like in JSON.
 
-use redeliver_outbox::{Hold, live::LiveFigures};
+use redeliver_outbox::{
+    Hold,
+    live::{Failures, LiveFigures},
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -30,6 +33,38 @@ impl<'a> HoldForm<'a> {
     }
 }
 
+/// How many attempts of the last minute failed, by what they met.
+#[derive(Debug, Serialize, ToSchema)]
+struct FailuresForm {
+    /// No connection or no answer in time.
+    timeout: u64,
+    /// Nobody listens there.
+    refused: u64,
+    /// No connection for another reason, or one that broke: names, certificates, resets.
+    connection: u64,
+    /// It asks for fewer requests: 429 and the like.
+    throttled: u64,
+    /// Another status from 400 to 499.
+    client_error: u64,
+    /// A status from 500 on.
+    server_error: u64,
+    other: u64,
+}
+
+impl FailuresForm {
+    const fn of(failures: &Failures) -> Self {
+        Self {
+            timeout: failures.timeout,
+            refused: failures.refused,
+            connection: failures.connection,
+            throttled: failures.throttled,
+            client_error: failures.client_error,
+            server_error: failures.server_error,
+            other: failures.other,
+        }
+    }
+}
+
 /// How workers find a destination.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct LiveForm<'a> {
@@ -40,6 +75,8 @@ pub(crate) struct LiveForm<'a> {
     rate: Option<f64>,
     delivered_per_second: f64,
     failed_per_second: f64,
+    /// What the attempts of the last minute met that failed.
+    failures: FailuresForm,
     latency_p50_ms: Option<f64>,
     latency_p99_ms: Option<f64>,
     held: u64,
@@ -57,6 +94,7 @@ impl<'a> LiveForm<'a> {
             rate: live.rate,
             delivered_per_second: live.delivered_per_second,
             failed_per_second: live.failed_per_second,
+            failures: FailuresForm::of(&live.failures),
             latency_p50_ms: live.latency_p50_ms,
             latency_p99_ms: live.latency_p99_ms,
             held: live.held,

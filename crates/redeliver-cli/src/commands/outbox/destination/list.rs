@@ -104,7 +104,11 @@ pub(super) fn pace(live: Option<&LiveFigures>) -> [String; 6] {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use redeliver_outbox::{Hold, HoldCause, desk::Figures, live::LiveState};
+    use redeliver_outbox::{
+        Hold, HoldCause,
+        desk::Figures,
+        live::{Failures, LiveState},
+    };
 
     use super::*;
 
@@ -148,6 +152,11 @@ pub(super) mod tests {
                 ceiling: 32,
                 delivered_per_second: 12.25,
                 failed_per_second: 0.5,
+                failures: Failures {
+                    server_error: if unwell { 27 } else { 0 },
+                    timeout: if unwell { 3 } else { 0 },
+                    ..Failures::default()
+                },
                 latency_p50_ms: Some(12.5),
                 latency_p99_ms: Some(1_250.0),
                 until: unwell.then(|| Timestamp::from_millis(112_000)),

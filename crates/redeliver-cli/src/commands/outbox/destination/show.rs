@@ -9,6 +9,7 @@ use super::{
     form::{DestinationForm, LiveForm},
     list::pace,
     overview::{self, Overview},
+    words::met,
 };
 use crate::{
     exit::{Exit, outbox_help},
@@ -100,6 +101,9 @@ fn words<'a>(
     );
     if let Some(lag) = figures.oldest_lag {
         line("oldest lag", &readable::duration(lag));
+    }
+    if let Some(failures) = destination.live.as_ref().and_then(|live| met(&live.failures)) {
+        line("failures", &format!("{failures}, in the last minute"));
     }
     if let Some(workers) = by_worker(workers, &destination.name) {
         let _ = write!(text, "\n{workers}\n");

@@ -80,7 +80,8 @@ pub(super) async fn run(args: &TestArgs) -> anyhow::Result<Exit> {
     if let Some(payload) = given {
         test = test.change(|message| message.payload(payload));
     }
-    let tried = test.send(route).await?;
+    let tried = test.send(route).await;
+    let tried = tried.map_err(|unsent| unsent.or("give another with --payload"))?;
     match args.json {
         true => output::json(&TriedForm::of(&args.name, &tried)),
         false => output::line(&words(&args.name, &tried)),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use redeliver::{Class, clock, duration, entropy};
 use redeliver_outbox::{
-    Message, MessageId, NewMessage, Timestamp,
+    DeadReason, Message, MessageId, NewMessage, Timestamp,
     destination::{Delivery, Outcome, Route, Trial, fits},
 };
 use redeliver_policy::StopReason;
@@ -32,6 +32,25 @@ pub(in super::super) fn chosen<'s>(settings: &'s Settings, name: &str) -> Result
 pub(crate) struct Test {
     id: MessageId,
     message: NewMessage,
+}
+
+/// Why it was not sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unsent {
+    #[error("{0}")]
+    Invalid(String),
+    #[error("a relay would not send this ({kind}): {reason}")]
+    Unfit { kind: DeadReason, reason: String },
+}
+
+impl Unsent {
+    /// The same with how another one is sent, where that would help.
+    pub(crate) fn or(&self, another: &str) -> BadInput {
+        match self {
+            Self::Invalid(_) => BadInput(self.to_string()),
+            Self::Unfit { .. } => BadInput(format!("{self}; {another}")),
+        }
+    }
 }
 
 /// What came of it.
@@ -66,16 +85,12 @@ impl Test {
     }
 
     /// Sends it, unless a relay would not.
-    pub(crate) async fn send(self, route: &Route) -> Result<Tried, BadInput> {
+    pub(crate) async fn send(self, route: &Route) -> Result<Tried, Unsent> {
         self.message
             .validate()
-            .map_err(|error| BadInput(error.to_string()))?;
+            .map_err(|error| Unsent::Invalid(error.to_string()))?;
         let message = Message::of(&self.message, self.id, Timestamp::wall());
-        fits(&message, route).map_err(|(kind, reason)| {
-            BadInput(format!(
-                "a relay would not send this ({kind}): {reason}; give another with --payload"
-            ))
-        })?;
+        fits(&message, route).map_err(|(kind, reason)| Unsent::Unfit { kind, reason })?;
         let began = clock::now();
         let delivery = Delivery {
             message: &message,

@@ -2,7 +2,7 @@
 
 use redeliver_outbox::{
     Hold, HoldCause, Timestamp,
-    live::{LiveFigures, LiveState},
+    live::{Failures, LiveFigures, LiveState},
 };
 
 use super::super::when::{both, relative};
@@ -12,6 +12,16 @@ use crate::readable;
 pub(crate) fn trouble_of(hold: Option<&Hold>, live: Option<&LiveFigures>, now: Timestamp) -> Option<String> {
     hold.map(|hold| held(hold, now))
         .or_else(|| live.and_then(|live| unwell(live, now)))
+}
+
+/// What failed attempts met, the most frequent first: `5xx 12, timeout 3`; none if none failed.
+pub(super) fn met(failures: &Failures) -> Option<String> {
+    let met = failures.met();
+    let words: Vec<String> = met
+        .iter()
+        .map(|(class, count)| format!("{} {count}", class.as_str()))
+        .collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 fn held(hold: &Hold, now: Timestamp) -> String {

@@ -37,6 +37,8 @@ pub(crate) struct JobForm<'a> {
     failed: u64,
     /// Let out, and nothing is known of them yet.
     waiting: u64,
+    /// Let out before it was resumed after a stop: what became of these is not counted against it.
+    excused: u64,
     canary: u32,
     factor: u32,
     interval_ms: u64,
@@ -65,6 +67,7 @@ impl<'a> JobForm<'a> {
             failing: tally.failing,
             failed: tally.failed,
             waiting: tally.waiting(),
+            excused: job.excused.tally.released,
             canary: job.plan.canary,
             factor: job.plan.factor,
             interval_ms: u64::try_from(job.plan.interval.as_millis()).unwrap_or(u64::MAX),
@@ -148,10 +151,9 @@ fn next(job: &Job) -> Option<String> {
         JobState::Paused => {
             format!("`redeliver job resume {id}` lets it go on, `redeliver job cancel {id}` ends it")
         }
-        JobState::Stopped => {
-            "`redeliver dead list` shows what failed; mend the cause, then make a new job for what is left"
-                .to_owned()
-        }
+        JobState::Stopped => format!(
+            "`redeliver dead list` shows what failed; mend the cause, then `redeliver job resume {id} --why …` goes on with what is left"
+        ),
         JobState::Canary | JobState::Ramping => match &job.runner {
             Some(runner) => format!(
                 "{} takes its steps; `redeliver job pause {id}` holds it",
@@ -194,7 +196,7 @@ mod tests {
     use redeliver_outbox::{
         DeadReason,
         desk::Act,
-        job::{JobKind, JobPlan, Tally},
+        job::{Excused, JobKind, JobPlan, Tally},
     };
 
     use super::*;
@@ -230,6 +232,7 @@ mod tests {
             exhausted: false,
             reached: 15,
             looked: 0,
+            excused: Excused::default(),
             created_at: Timestamp::from_millis(1_800_000_000_000),
             updated_at: Timestamp::from_millis(1_800_000_060_000),
             next_step_at: Timestamp::from_millis(1_800_000_062_000),

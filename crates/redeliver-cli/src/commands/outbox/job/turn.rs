@@ -40,9 +40,12 @@ pub(super) struct PauseArgs {
     pub(super) turn: TurnArgs,
 }
 
-/// Let a job go on that was paused
+/// Let a job go on that was paused, or that stopped by itself
 #[derive(Args, Clone, Debug)]
-#[command(after_long_help = outbox_help("  redeliver job resume 7\n  redeliver job resume 7 --as ana --json"))]
+#[command(after_long_help = outbox_help("  redeliver job resume 7\n  redeliver job resume 7 --as ana --json\n  \
+    redeliver job resume 7 --why 'the receiver is mended'\n\n\
+    A job that stopped by itself goes on only with a reason: with its canary again, for what is left, and what failed until then is not \
+    counted any more. What it let out before is not let out again."))]
 pub(super) struct ResumeArgs {
     #[command(flatten)]
     pub(super) turn: TurnArgs,

@@ -5,7 +5,6 @@ use std::{io, net::SocketAddr, sync::Arc};
 use redeliver_outbox::{
     config::{Listen, ServerSettings},
     desk::JobDesk,
-    relay::Figures,
 };
 use serde_json::json;
 use tokio::{
@@ -17,7 +16,7 @@ use super::{super::database::Outbox, telling::Telling};
 use crate::{
     exit::BadInput,
     telemetry::Telemetry,
-    web::{self, About, Guard, Listening, Metrics, Site},
+    web::{self, About, Counting, Guard, Listening, Metrics, Site},
 };
 
 /// Where the desk is when nobody says.
@@ -119,14 +118,16 @@ impl TakenDoor {
         self,
         outbox: &Outbox,
         desk: Arc<dyn JobDesk>,
-        relays: &[Arc<Figures>],
+        relays: Counting,
         telemetry: &Telemetry,
     ) -> OpenDesk {
         let Some(listening) = self.0 else {
             return OpenDesk(None);
         };
         let guard = Guard::new(&outbox.settings.server);
-        let site = watch::Sender::new(Arc::new(site(outbox, desk, guard, relays, telemetry)));
+        let about = about(outbox);
+        let metrics = Metrics::of(relays, telemetry.counts(), &about.routes);
+        let site = watch::Sender::new(Arc::new(Site::new(desk, guard, about, metrics)));
         let (end, ended) = oneshot::channel();
         let address = listening.address();
         let answering = tokio::spawn(listening.answer(web::service(site.subscribe()), async {
@@ -146,19 +147,11 @@ fn not_had(address: SocketAddr, error: &io::Error) -> anyhow::Error {
     anyhow::anyhow!("{address} cannot be listened at: {error}; name another with --listen, or off")
 }
 
-fn site(
-    outbox: &Outbox,
-    desk: Arc<dyn JobDesk>,
-    guard: Guard,
-    relays: &[Arc<Figures>],
-    telemetry: &Telemetry,
-) -> Site {
-    let about = About {
+fn about(outbox: &Outbox) -> About {
+    About {
         database: outbox.address(),
         routes: outbox.settings.routes.clone(),
-    };
-    let metrics = Metrics::of(relays, telemetry.counts(), &about.routes);
-    Site::new(desk, guard, about, metrics)
+    }
 }
 
 /// Refuses to let other machines in without asking them who they are.
@@ -189,16 +182,14 @@ impl OpenDesk {
         }
     }
 
-    /// Goes on by other settings, from the next request on.
-    pub(super) fn follow(&self, outbox: &Outbox, relays: &[Arc<Figures>], telemetry: &Telemetry) {
+    /// Goes on by other settings, from the next request on; what was counted so far goes on, too.
+    pub(super) fn follow(&self, outbox: &Outbox, relays: Counting) {
         if let Some(open) = &self.0 {
-            let (desk, guard) = {
-                let before = open.site.borrow();
-                let guard = before.guard.renewed(&outbox.settings.server);
-                (Arc::clone(&before.desk), guard)
-            };
-            open.site
-                .send_replace(Arc::new(site(outbox, desk, guard, relays, telemetry)));
+            open.site.send_modify(|site| {
+                let (guard, about) = (site.guard.renewed(&outbox.settings.server), about(outbox));
+                let metrics = site.metrics.renewed(relays, &about.routes);
+                *site = Arc::new(site.renewed(guard, about, metrics));
+            });
         }
     }
 

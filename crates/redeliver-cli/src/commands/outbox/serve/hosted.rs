@@ -41,7 +41,12 @@ impl Hosted {
         let relays = Relays::start(&outbox, &Reader::default(), witness, &telemetry);
         Ok(Self {
             url: door.url(),
-            open: door.open(&outbox, Arc::clone(&outbox.opened.desk), relays.now(), &telemetry),
+            open: door.open(
+                &outbox,
+                Arc::clone(&outbox.opened.desk),
+                relays.counting(),
+                &telemetry,
+            ),
             outbox,
             relays,
         })

@@ -120,7 +120,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     door.tell(telling);
     let relays = Relays::start(&outbox, &reader, Arc::new(()), &telemetry);
     let mut serving = Serving {
-        desk: door.open(&outbox, beside, relays.now(), &telemetry),
+        desk: door.open(&outbox, beside, relays.counting(), &telemetry),
         relays,
         reader,
         outbox,

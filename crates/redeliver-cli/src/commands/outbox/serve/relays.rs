@@ -10,7 +10,7 @@ use super::{
     super::{database::Outbox, settings::Settings},
     shown::Reader,
 };
-use crate::{output, telemetry::Telemetry};
+use crate::{output, telemetry::Telemetry, web::Counting};
 
 /// How long relays that run by an old configuration are waited for before those with the new one begin beside them.
 const HANDOVER: Duration = Duration::from_secs(2);
@@ -44,9 +44,13 @@ impl Relays {
         relays
     }
 
-    /// The figures of those that run by the newest settings.
-    pub(super) fn now(&self) -> &[Arc<Figures>] {
-        &self.figures[self.running_since..]
+    /// The figures of those that run by the newest settings, and of those that ran before.
+    pub(super) fn counting(&self) -> Counting {
+        let (past, now) = self.figures.split_at(self.running_since);
+        Counting {
+            past: past.to_vec(),
+            now: now.to_vec(),
+        }
     }
 
     fn begin(&mut self, outbox: &Outbox, reader: &Reader, telemetry: &Telemetry) {

@@ -35,7 +35,7 @@ impl Serving {
             opened: self.outbox.opened.clone(),
         };
         self.relays.follow(&outbox, &self.reader, &self.telemetry).await;
-        self.desk.follow(&outbox, self.relays.now(), &self.telemetry);
+        self.desk.follow(&outbox, self.relays.counting());
         self.outbox = outbox;
         let names: Vec<&str> = self.outbox.settings.routes.iter().map(|(name, _)| name).collect();
         self.telling.reloaded(&names, &later);

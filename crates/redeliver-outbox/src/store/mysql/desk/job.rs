@@ -6,15 +6,12 @@ use super::{MySqlStore, Work, audit, look, rescue, row};
 use crate::{
     MessageId,
     desk::{Act, Job, JobStep, NewJob},
-    job::{Decision, decide},
+    job::Decision,
     limits::{JOB_BACKLOG, JOB_BATCH, JOB_LOOK, MYSQL_NAMED_ROWS},
     millis_up,
     store::{
         Result, WorkerId,
-        desk::{
-            chain::Said,
-            job::{self, Turn},
-        },
+        desk::{chain::Said, job, turn::Turn},
     },
 };
 
@@ -93,7 +90,7 @@ pub(super) async fn step(
 
 async fn step_one(work: &mut Work<'_>, worker: &WorkerId, mut job: Job) -> Result<JobStep> {
     recount(work, &mut job).await?;
-    let decision = decide(&job.plan, job.state, &job.tally, job.wave, job.exhausted);
+    let decision = job::decision(&job);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         out = release(work, &mut job, count).await?;
@@ -155,6 +152,11 @@ async fn save(work: &mut Work<'_>, job: &Job, wait: i64, lease: i64) -> Result<(
         job.exhausted.into(),
         job.reached.into(),
         job.looked.into(),
+        job.excused.until.into(),
+        job.excused.tally.released.into(),
+        job.excused.tally.delivered.into(),
+        job.excused.tally.failing.into(),
+        job.excused.tally.failed.into(),
         job.runner.as_deref().into(),
         job.note.as_str().into(),
         wait.into(),

@@ -13,7 +13,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, Result, WorkerId,
-        desk::{hold::by_hand, job::Turn},
+        desk::{hold::by_hand, turn::Turn},
     },
 };
 
@@ -65,6 +65,10 @@ impl Desk for MySqlStore {
 
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>> {
         Box::pin(edit::edit(self, message, edit, act))
+    }
+
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(audit::acts(self, messages))
     }
 
     fn redrive<'a>(

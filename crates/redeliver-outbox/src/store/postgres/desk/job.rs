@@ -6,15 +6,12 @@ use super::{Begin, Inner, Parameter, Result, Session, audit, look, rescue, row, 
 use crate::{
     MessageId,
     desk::{Act, Job, JobStep, NewJob},
-    job::{Decision, decide},
+    job::Decision,
     limits::{JOB_BACKLOG, JOB_BATCH, JOB_LOOK},
     millis_up,
     store::{
         WorkerId,
-        desk::{
-            chain::Said,
-            job::{self, Turn},
-        },
+        desk::{chain::Said, job, turn::Turn},
     },
 };
 
@@ -99,7 +96,7 @@ pub(super) async fn step(inner: &Inner, worker: &WorkerId, only: Option<i64>) ->
 
 async fn step_one(session: &Session<'_>, worker: &WorkerId, mut job: Job) -> Result<JobStep> {
     recount(session, &mut job).await?;
-    let decision = decide(&job.plan, job.state, &job.tally, job.wave, job.exhausted);
+    let decision = job::decision(&job);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         out = release(session, &mut job, count).await?;
@@ -164,17 +161,21 @@ async fn recount(session: &Session<'_>, job: &mut Job) -> Result<()> {
 }
 
 async fn save(session: &Session<'_>, job: &Job, wait: i64, lease: i64) -> Result<()> {
-    let tally = &job.tally;
+    let (tally, excused) = (&job.tally, &job.excused.tally);
     let counts = [
         tally.released,
         tally.delivered,
         tally.failing,
         tally.failed,
         job.wave,
+        excused.released,
+        excused.delivered,
+        excused.failing,
+        excused.failed,
     ]
     .map(u64::cast_signed);
     let state = job.state.as_str();
-    let parameters: [Parameter<'_>; 14] = [
+    let parameters: [Parameter<'_>; 19] = [
         (&job.id, Type::INT8),
         (&state, Type::TEXT),
         (&counts[0], Type::INT8),
@@ -185,6 +186,11 @@ async fn save(session: &Session<'_>, job: &Job, wait: i64, lease: i64) -> Result
         (&job.exhausted, Type::BOOL),
         (&job.reached, Type::INT8),
         (&job.looked, Type::INT8),
+        (&job.excused.until, Type::INT8),
+        (&counts[5], Type::INT8),
+        (&counts[6], Type::INT8),
+        (&counts[7], Type::INT8),
+        (&counts[8], Type::INT8),
         (&job.runner, Type::TEXT),
         (&job.note, Type::TEXT),
         (&wait, Type::INT8),

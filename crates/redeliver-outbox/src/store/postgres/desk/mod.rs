@@ -17,7 +17,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, WorkerId,
-        desk::{hold::by_hand, job::Turn},
+        desk::{hold::by_hand, turn::Turn},
     },
 };
 
@@ -83,6 +83,10 @@ impl Desk for PostgresStore {
 
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>> {
         Box::pin(self.0.limited(edit::edit(&self.0, message, edit, act)))
+    }
+
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(self.0.limited(audit::acts(&self.0, messages)))
     }
 
     fn redrive<'a>(

@@ -1,5 +1,6 @@
 UPDATE redeliver_jobs
    SET state = $2, released = $3, delivered = $4, failing = $5, failed = $6, wave = $7, exhausted = $8, reached = $9, looked = $10,
-       runner = $11, note = $12, updated_at = clock_timestamp(),
-       next_step_at = clock_timestamp() + $13 * interval '1 millisecond', runner_until = clock_timestamp() + $14 * interval '1 millisecond'
+       excused_until = $11, excused_released = $12, excused_delivered = $13, excused_failing = $14, excused_failed = $15,
+       runner = $16, note = $17, updated_at = clock_timestamp(),
+       next_step_at = clock_timestamp() + $18 * interval '1 millisecond', runner_until = clock_timestamp() + $19 * interval '1 millisecond'
  WHERE id = $1

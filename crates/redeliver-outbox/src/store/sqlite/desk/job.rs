@@ -3,15 +3,12 @@
 use super::{Done, Session, audit, look, rescue, row};
 use crate::{
     desk::{Act, Job, JobStep, NewJob},
-    job::{Decision, decide},
+    job::Decision,
     limits::{JOB_BACKLOG, JOB_LOOK},
     millis_up,
     store::{
         WorkerId,
-        desk::{
-            chain::Said,
-            job::{self, Turn},
-        },
+        desk::{chain::Said, job, turn::Turn},
     },
 };
 
@@ -68,7 +65,7 @@ pub(super) fn step(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) 
         return Ok(None);
     };
     recount(session, &mut job)?;
-    let decision = decide(&job.plan, job.state, &job.tally, job.wave, job.exhausted);
+    let decision = job::decision(&job);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         let found = rescue::dead_letters(session, &job.filter, job::page(&job, count))?;
@@ -120,6 +117,11 @@ fn save(session: &Session<'_>, job: &Job, wait: i64, lease: i64) -> Done<()> {
         job.exhausted,
         job.reached,
         job.looked,
+        job.excused.until,
+        job.excused.tally.released.cast_signed(),
+        job.excused.tally.delivered.cast_signed(),
+        job.excused.tally.failing.cast_signed(),
+        job.excused.tally.failed.cast_signed(),
         job.runner,
         job.note,
         session.now.as_millis(),

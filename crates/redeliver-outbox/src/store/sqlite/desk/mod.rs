@@ -17,7 +17,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, Result, WorkerId,
-        desk::{hold::by_hand, job::Turn},
+        desk::{hold::by_hand, turn::Turn},
     },
 };
 
@@ -75,6 +75,11 @@ impl Desk for SqliteStore {
         self.run(Purpose::Write, move |session| {
             edit::edit(session, message, &edit, &act)
         })
+    }
+
+    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        let messages = messages.to_vec();
+        self.run(Purpose::Look, move |session| audit::acts(session, &messages))
     }
 
     fn redrive<'a>(

@@ -1,4 +1,5 @@
 SELECT id, kind, matching, who, why, state, canary, factor, interval_ms, stop_permille, matched, released, delivered, failing, failed, wave, exhausted,
-    reached, looked, created_at, updated_at, next_step_at, runner, note
+    reached, looked, excused_until, excused_released, excused_delivered, excused_failing, excused_failed,
+    created_at, updated_at, next_step_at, runner, note
 FROM redeliver_jobs
 WHERE id = ?1

@@ -1,0 +1,127 @@
+//! Changing a dead letter, if it is still as it was seen.
+
+use std::fmt;
+
+use super::{AuditRecord, Detail};
+use crate::Payload;
+
+/// What to change in a dead letter. What is none stays.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Edit {
+    /// The new payload.
+    pub payload: Option<Payload>,
+    /// The new content type.
+    pub content_type: Option<String>,
+    /// The new headers, as a JSON object.
+    pub headers: Option<String>,
+    /// The new destination.
+    pub destination: Option<String>,
+    /// What was seen of it: if anything was done to it since, the edit is refused.
+    pub seen: Option<Seen>,
+}
+
+/// How a message was when somebody looked at it: whatever an operator does to it, and every redrive, makes it another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// How often it had been redriven.
+    pub redrives: u32,
+    /// How many acts of operators were on record.
+    pub acts: u64,
+}
+
+impl Seen {
+    /// What operators did to it since, and when, the oldest act first.
+    pub(crate) fn since(self, acts: &[AuditRecord]) -> String {
+        let seen = usize::try_from(self.acts).unwrap_or(usize::MAX);
+        let told = |deed: &AuditRecord| format!("{} did \"{}\" at {}", deed.who, deed.action, deed.at);
+        match acts.get(seen..).unwrap_or_default() {
+            [] => "it was put back and has died again".to_owned(),
+            [deed] => told(deed),
+            [first, .., last] => format!("{}, and at last {}", told(first), told(last)),
+        }
+    }
+}
+
+impl Detail {
+    /// How it is, for an edit that is to meet it like this.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        Seen {
+            redrives: self.record.redrives,
+            acts: self.audit.len() as u64,
+        }
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.redrives, self.acts)
+    }
+}
+
+/// What is not how a message was.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("must be as it was told with the message, such as 0.2")]
+pub struct NoSeen;
+
+impl std::str::FromStr for Seen {
+    type Err = NoSeen;
+
+    fn from_str(text: &str) -> Result<Self, NoSeen> {
+        let (redrives, acts) = text.split_once('.').ok_or(NoSeen)?;
+        Ok(Self {
+            redrives: redrives.parse().map_err(|_| NoSeen)?,
+            acts: acts.parse().map_err(|_| NoSeen)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Timestamp;
+
+    fn act(who: &str, action: &str) -> AuditRecord {
+        AuditRecord {
+            number: 1,
+            at: Timestamp::default(),
+            who: who.to_owned(),
+            action: action.to_owned(),
+            message: None,
+            why: String::new(),
+            detail: String::new(),
+            hash: None,
+        }
+    }
+
+    #[test]
+    fn what_was_seen_comes_back_as_it_was_told() {
+        let seen = Seen {
+            redrives: 3,
+            acts: 12,
+        };
+        assert_eq!(seen.to_string().parse(), Ok(seen));
+        for wrong in ["", "1", "1.", ".1", "1.2.3", "-1.0", "a.b"] {
+            assert_eq!(wrong.parse::<Seen>(), Err(NoSeen), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_happened_since_is_told_and_nothing_before() {
+        let seen = Seen { redrives: 0, acts: 1 };
+        let acts = [
+            act("ana", "edit"),
+            act("bo", "redrive"),
+            act("cy", "edit"),
+            act("di", "discard"),
+        ];
+        assert!(seen.since(&acts[..2]).starts_with("bo did \"redrive\" at "));
+        let told = seen.since(&acts);
+        assert!(
+            told.contains("bo did") && told.contains("di did \"discard\""),
+            "{told}"
+        );
+        assert!(!told.contains("ana"), "{told}");
+        assert_eq!(seen.since(&acts[..1]), "it was put back and has died again");
+    }
+}

@@ -1,0 +1,4 @@
+SELECT message_number, message_salt, count(*)
+FROM redeliver_audit
+WHERE message_number = ANY($1)
+GROUP BY message_number, message_salt
