@@ -24,6 +24,8 @@ pub(super) enum Kind {
     Boolean,
     Uuid,
     Time,
+    /// Anything that is read as the text that the database makes of it.
+    Other,
     /// Whatever the value says: SQLite's columns hold anything.
     Any,
 }
@@ -56,7 +58,7 @@ pub(super) fn fit(
                 "import.{import}.{field}: the table {} has no column {name}",
                 mapping.table
             );
-            return Err(refuse(what).next(format!("it has {}", names.join(", "))));
+            return Err(refuse(what).next(listed(&names)));
         }
     }
     let columns: Vec<Column> = mapping.columns().into_iter().filter_map(find).cloned().collect();
@@ -113,7 +115,7 @@ pub(super) fn no_table(import: &str, mapping: &Mapping, there: &[String]) -> Sto
     );
     refuse(what).next(match there {
         [] => "it shows no table at all: check import.NAME.database".to_owned(),
-        tables => format!("it has {}", tables.join(", ")),
+        tables => listed(tables),
     })
 }
 
@@ -149,6 +151,15 @@ pub(super) fn denied(import: &str, mapping: &Mapping, cause: StoreError) -> Stor
     StoreError::new(StoreErrorKind::Denied, what)
         .next("grant it SELECT on the table, or name another user in import.NAME.database")
         .caused_by(cause)
+}
+
+/// Names from elsewhere, without what a terminal would obey.
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| redeliver::address::printable(name.as_ref()))
+        .collect();
+    format!("it has {}", names.join(", "))
 }
 
 fn refuse(what: String) -> StoreError {

@@ -213,7 +213,7 @@ fn kind(type_name: &str) -> Kind {
         name if name.contains("blob") || name.contains("binary") || name == "bit" => Kind::Bytes,
         name if name.contains("char") || name.contains("text") => Kind::Text,
         // Sorted by something else than by what they look like.
-        _ => Kind::Time,
+        _ => Kind::Other,
     }
 }
 

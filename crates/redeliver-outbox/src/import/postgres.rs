@@ -227,7 +227,6 @@ async fn tables(client: &Client, mapping: &Mapping) -> Result<Vec<String>> {
     rows.iter().map(|row| row.try_get(0).map_err(interpret)).collect()
 }
 
-/// What has another name is read as the text that the server makes of it, and is in no order that we know.
 fn kind(type_name: &str) -> Kind {
     match type_name {
         "text" | "varchar" | "bpchar" => Kind::Text,
@@ -237,7 +236,8 @@ fn kind(type_name: &str) -> Kind {
         "bool" => Kind::Boolean,
         "uuid" => Kind::Uuid,
         "numeric" | "float4" | "float8" => Kind::Number,
-        _ => Kind::Time,
+        "timestamp" | "timestamptz" | "date" => Kind::Time,
+        _ => Kind::Other,
     }
 }
 
@@ -267,7 +267,7 @@ fn of_text(kind: Kind, text: String) -> Cell {
             Err(_) => Cell::Number(text),
         },
         Kind::Time => Cell::Text(time(text)),
-        Kind::Text | Kind::Uuid | Kind::Bytes | Kind::Any => Cell::Text(text),
+        Kind::Text | Kind::Uuid | Kind::Bytes | Kind::Other | Kind::Any => Cell::Text(text),
     }
 }
 

@@ -9,7 +9,7 @@ use super::{
     trail::Trail,
 };
 use crate::{
-    NewMessage,
+    NewMessage, Timestamp,
     desk::{Act, Desk, Enqueued},
     limits,
     store::{Result, StoreErrorKind},
@@ -26,6 +26,7 @@ pub struct Import {
     position: Option<Position>,
     trail: Option<Trail>,
     strict: bool,
+    began_at: Timestamp,
 }
 
 /// How many rows.
@@ -103,6 +104,7 @@ impl Import {
             position: None,
             trail: None,
             strict: false,
+            began_at: Timestamp::wall(),
         })
     }
 
@@ -268,7 +270,7 @@ impl Import {
     pub async fn record(&self, desk: &dyn Desk, tally: Tally, act: &Act) -> Result<()> {
         let place = self.position.as_ref().map(ToString::to_string);
         let detail = format!(
-            r#"{{"import":{},"table":{},"read":{},"inserted":{},"there_before":{},"refused":{},"up_to":{}}}"#,
+            r#"{{"import":{},"table":{},"read":{},"inserted":{},"there_before":{},"refused":{},"up_to":{},"began_at":"{}"}}"#,
             quoted(&self.name),
             quoted(&self.mapping.table.to_string()),
             tally.read,
@@ -276,6 +278,7 @@ impl Import {
             tally.there_before,
             tally.refused,
             place.map_or_else(|| "null".to_owned(), |place| quoted(&place)),
+            self.began_at,
         );
         desk.record_import(&detail, act).await
     }

@@ -1,6 +1,6 @@
 use super::{audit, fill, import, payloads, shop};
 use crate::{
-    database::ALL,
+    database::{ALL, Kind},
     relay::{Relay, await_that},
 };
 
@@ -71,4 +71,24 @@ fn killed_in_the_middle_it_inserts_each_once() {
         let expected: Vec<String> = (1..=ROWS).map(|number| number.to_string()).collect();
         assert_eq!(payloads(&database), expected, "{kind:?}");
     }
+}
+
+/// After a week the keys are forgotten, and the rows would be new.
+#[test]
+fn what_is_no_longer_known_is_not_read_again() {
+    let database = shop(Kind::Sqlite);
+    fill(&database, 1..=5);
+    assert_eq!(import(&database, &["shop", "--json"]).figures(), [5, 5, 0, 0]);
+    let mut client = database.client();
+    client.run("DELETE FROM redeliver_deduplication");
+    client.run("UPDATE redeliver_audit SET detail = replace(detail, 'began_at\":\"202', 'began_at\":\"201')");
+    fill(&database, 6..=7);
+    let ran = import(&database, &["shop", "--json"]);
+    assert_eq!(ran.code, Some(2), "{ran:?}");
+    assert!(ran.err.contains("go on behind them with --after 5"), "{ran:?}");
+    let ran = import(&database, &["shop", "--json", "--after", "5"]);
+    assert_eq!(ran.figures(), [2, 2, 0, 0], "{ran:?}");
+    assert_eq!(payloads(&database).len(), 7);
+    let ran = import(&database, &["shop", "--json", "--from-the-beginning"]);
+    assert_eq!(ran.figures(), [7, 5, 2, 0], "{ran:?}");
 }

@@ -1,7 +1,8 @@
 use super::{audit, fill, payloads, shop};
 use crate::{
     client::Client,
-    database::{ALL, SERVERS},
+    database::{ALL, Database, Kind, SERVERS},
+    own_server::OwnServers,
     relay::{Relay, await_that},
 };
 
@@ -62,5 +63,33 @@ fn a_row_that_is_committed_late_is_not_lost() {
         await_payload(&mut quick, "slow");
         process.stop();
         assert_eq!(payloads(&database), ["quick", "slow"], "{kind:?}");
+    }
+}
+
+#[test]
+fn a_database_that_goes_away_is_waited_for() {
+    let servers = OwnServers::start();
+    for kind in SERVERS {
+        let (there, here) = (
+            Database::on(kind, servers.address(kind)),
+            Database::new(Kind::Sqlite),
+        );
+        let mut shop = there.client();
+        shop.run("CREATE TABLE events (id bigint PRIMARY KEY, payload varchar(20))");
+        shop.run("INSERT INTO events VALUES (1, 'before')");
+        here.configure(&format!(
+            "[import.shop]\ndatabase = \"{}\"\ntable = \"events\"\norder = \"id\"\ntopic = \"orders\"\n\
+             payload = {{ column = \"payload\" }}\n",
+            there.address
+        ));
+        let process = Relay::with(here.command(&["import", "shop", "--follow"]));
+        process.await_words(CAUGHT_UP);
+        servers.halt(kind);
+        process.await_words("it is tried again");
+        servers.resume(kind);
+        there.client().run("INSERT INTO events VALUES (2, 'after')");
+        await_payload(&mut here.client(), "after");
+        process.stop();
+        assert_eq!(payloads(&here), ["before", "after"], "{kind:?}");
     }
 }

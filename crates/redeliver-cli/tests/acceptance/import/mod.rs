@@ -3,6 +3,7 @@
 mod again;
 mod follow;
 mod large;
+mod like;
 mod mapping;
 mod order;
 mod refused;

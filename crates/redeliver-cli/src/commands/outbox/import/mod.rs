@@ -1,5 +1,6 @@
 //! `redeliver import`: rows of a foreign outbox table, each once.
 
+mod before;
 mod form;
 mod going;
 
@@ -32,7 +33,7 @@ use crate::{
     redeliver import shop --follow\n\n\
     The table and what its columns are is in the configuration: [import.NAME]. Rows are read forward by the order column and put into the \
     outbox in batches, each under the de-duplication key import:NAME:VALUE: run again, or after it was ended in the middle, it inserts \
-    nothing twice for the 7 days that such keys are remembered; after that, begin with --after. A row that cannot be a message is told with \
+    nothing twice for the 7 days that such keys are remembered; after that it wants to know where to begin: --after or --from-the-beginning. A row that cannot be a message is told with \
     its order value, and the others go on; the exit code is then 1. Nothing in the foreign table is changed.\n\n\
     To switch over without a gap: run it with --follow, let the application write to redeliver's outbox instead, and end it with Ctrl-C \
     once nothing comes any more. Rows that are committed late, up to 5 minutes after others behind them, are found too."))]
@@ -52,6 +53,9 @@ pub(crate) struct ImportArgs {
     /// Begin behind the row with this order value
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     after: Option<String>,
+    /// Begin with the first row, although rows were imported longer ago than they are known again
+    #[arg(long, conflicts_with = "after")]
+    from_the_beginning: bool,
     /// Stop before the first row that cannot be a message
     #[arg(long)]
     strict: bool,
@@ -91,6 +95,9 @@ pub(super) async fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
         true => None,
         false => Some(Outbox::open_or_make(settings).await?),
     };
+    if let (Some(outbox), None, false) = (&outbox, &args.after, args.from_the_beginning) {
+        before::check(name_of(args), outbox).await?;
+    }
     let mut going = Going::new(args, name_of(args), import, outbox.as_ref(), signals);
     let ended = going.on().await;
     output::progress_done();
