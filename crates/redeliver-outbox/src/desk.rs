@@ -343,6 +343,9 @@ pub trait Desk: Schema + Look {
     fn import<'a>(&'a self, letters: &'a [DeadLetter], act: &'a Act)
     -> BoxFuture<'a, Result<Vec<MessageId>>>;
 
+    /// Says in the audit trail that rows of a foreign table were put in, in one entry for all of them, with this detail as JSON.
+    fn record_import<'a>(&'a self, detail: &'a str, act: &'a Act) -> BoxFuture<'a, Result<()>>;
+
     /// One step of a replay, behind the event of this number: a bounded batch of the history. Without an act nothing is written, and
     /// what would be is said.
     fn replay<'a>(

@@ -60,6 +60,26 @@ pub const DEDUPLICATION_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600)
 pub const HISTORY_RETENTION: Duration = Duration::from_secs(7 * 24 * 3600);
 /// How many events of the history one step of a replay looks at.
 pub const REPLAY_BATCH: usize = 500;
+/// How many rows of a foreign table an import reads at a time.
+pub const IMPORT_BATCH: usize = 500;
+/// The most rows that it may be told to read at a time.
+pub const IMPORT_LARGEST_BATCH: usize = 10_000;
+/// The most bytes of a foreign table that an import holds, unless one row is larger.
+pub const IMPORT_BATCH_BYTES: usize = 8 << 20;
+/// A row of a foreign table with more bytes than this is not read at all: no message can be made of it.
+pub const IMPORT_LARGEST_ROW: usize = PAYLOAD_LIMIT + HEADERS_LIMIT + (16 << 10);
+/// How long a foreign database may take to read one batch.
+pub const IMPORT_PATIENCE: Duration = Duration::from_secs(300);
+/// How long after a place was passed a row may still be committed before it, for an import that goes on to find it.
+pub const IMPORT_LOOK_BACK: Duration = LONGEST_TRANSACTION;
+/// How often an import that goes on looks for such rows.
+pub const IMPORT_LOOK_BACK_EVERY: Duration = Duration::from_secs(5);
+/// The most rows that it remembers to have passed; past that it looks back less far.
+pub const IMPORT_TRAIL: usize = 1_000_000;
+/// How soon an import that goes on looks for more when there was nothing.
+pub const IMPORT_POLL: Duration = Duration::from_millis(250);
+/// The longest name of an import, in bytes: it is part of each row's de-duplication key.
+pub const IMPORT_NAME_LIMIT: usize = 64;
 /// How many entries one step of a look through the audit trail reads.
 pub const AUDIT_BATCH: usize = 1000;
 /// How many numbers a search looks at first.

@@ -13,10 +13,13 @@ use redeliver_outbox::{
     config::{Config, ConfigError, Place, RelaySettings},
     desk::Retention,
     destination::{Expects, LanePolicy, Manners, SurgeRule},
+    import::{self, PayloadSource, Source, TableName},
     store::Names,
 };
 
 const SECRET: &str = "hunter2";
+/// An import without its payload.
+const IMPORT: &str = "[import.shop]\ntable = \"t\"\norder = \"id\"\ntopic = \"orders\"\n";
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
     let variables = |name: &str| match name {
@@ -349,6 +352,54 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
             "a url without a scheme",
             "[destinations.billing]\ntype = \"http\"\nurl = \"example.com\"".to_owned(),
         ),
+        (
+            "an import without a place to go",
+            format!("{IMPORT}payload = {{ column = \"p\" }}").replace("topic = \"orders\"\n", ""),
+        ),
+        (
+            "an import to nowhere",
+            format!("{BILLING}{IMPORT}destination = \"biling\""),
+        ),
+        (
+            "an import's payload that is no column",
+            format!("{IMPORT}payload = \"p\""),
+        ),
+        (
+            "an import's payload of no columns",
+            format!("{IMPORT}payload = {{ columns = [] }}"),
+        ),
+        (
+            "an import's table with too many dots",
+            format!("{IMPORT}payload = {{ column = \"p\" }}").replace("\"t\"", "\"a.b.c\""),
+        ),
+        (
+            "an import's source of the wrong kind",
+            format!("{IMPORT}payload = {{ column = \"p\" }}\nkey = 7"),
+        ),
+        (
+            "an import's unknown part of a source",
+            format!("{IMPORT}payload = {{ column = \"p\" }}\nkey = {{ colum = \"k\" }}"),
+        ),
+        (
+            "an import's headers that are no object",
+            format!("{IMPORT}payload = {{ column = \"p\" }}\nheaders = \"[1]\""),
+        ),
+        (
+            "an import's time that is none",
+            format!("{IMPORT}payload = {{ column = \"p\" }}\nexpires_at = \"soon\""),
+        ),
+        (
+            "an import's condition that says nothing",
+            format!("{IMPORT}payload = {{ column = \"p\" }}\nwhere = \" \""),
+        ),
+        (
+            "an import's name with a colon",
+            "[import.\"a:b\"]\ntable = \"t\"".to_owned(),
+        ),
+        (
+            "an import's database of the wrong kind",
+            format!("{IMPORT}payload = {{ column = \"p\" }}\ndatabase = [\"hunter2\"]"),
+        ),
         ("a missing schema", format!("{BILLING}schema = \"nowhere.json\"")),
         (
             "a schema for anything",
@@ -473,6 +524,49 @@ proptest! {
     }
 }
 
+#[test]
+fn an_import_says_what_the_columns_are() {
+    let commented = Config::example().split("# [import.shop]").nth(1).unwrap();
+    let lines = commented
+        .lines()
+        .map(|line| line.strip_prefix("# ").unwrap_or(line));
+    let text = format!("{BILLING}[import.shop]\n{}", lines.collect::<Vec<_>>().join("\n"));
+    let variables = |name: &str| (name == "SHOP_DATABASE").then(|| format!("mysql://me:{SECRET}@db/shop"));
+    let config = Config::parse(&text, Path::new("redeliver.toml"), &variables).unwrap();
+    assert!(!format!("{config:?}").contains(SECRET));
+    let shop = &config.imports["shop"];
+    assert!(shop.database.as_deref().unwrap().contains(SECRET));
+    let column = |name: &str| Some(Source::Column(name.to_owned()));
+    let fixed = |text: &str| Some(Source::Fixed(text.to_owned()));
+    let mapping = import::Mapping {
+        table: TableName {
+            schema: Some("public".to_owned()),
+            name: "outbox_events".to_owned(),
+        },
+        order: "id".to_owned(),
+        condition: Some("published_at IS NULL".to_owned()),
+        destination: fixed("billing"),
+        topic: column("event_type"),
+        key: column("aggregate_id"),
+        payload: PayloadSource::Column("payload".to_owned()),
+        content_type: fixed("application/json"),
+        headers: column("headers"),
+        traceparent: column("traceparent"),
+        not_before: column("available_at"),
+        expires_at: fixed("2030-01-01T00:00:00Z"),
+        deduplicate: Some("event_id".to_owned()),
+    };
+    assert_eq!(shop.mapping, mapping);
+}
+
+#[test]
+fn the_imports_to_start_from_are_valid() {
+    for (name, _) in import::LIKE {
+        let config = parse(import::like(name).unwrap()).unwrap();
+        assert_eq!(config.imports.keys().collect::<Vec<_>>(), [name]);
+    }
+}
+
 #[cfg(feature = "schema")]
 #[test]
 fn the_example_fits_the_schema_that_editors_use() {
@@ -484,6 +578,9 @@ fn the_example_fits_the_schema_that_editors_use() {
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
     assert!(wrong.is_empty(), "{wrong:?}");
+    for (name, _) in import::LIKE {
+        assert!(validator.is_valid(&value(import::like(name).unwrap())), "{name}");
+    }
     for wrong in [
         "[relay]\nworkrs = 1",
         "[relay]\nlease = 10",
@@ -491,6 +588,8 @@ fn the_example_fits_the_schema_that_editors_use() {
         "[destinations.a]\nurl = \"http://x\"",
         "[server.tokens]\na = { secret = \"x\" }",
         "[retention]\nsent = \"never\"",
+        "[import.a]\ntable = \"t\"\norder = \"id\"\npayload = { column = \"p\" }",
+        "[import.a]\ntable = \"t\"\norder = \"id\"\ntopic = \"x\"\npayload = \"p\"",
     ] {
         assert!(!validator.is_valid(&value(wrong)), "{wrong}");
     }

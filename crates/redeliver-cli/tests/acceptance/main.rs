@@ -13,6 +13,7 @@ mod database;
 mod endpoint;
 mod faults;
 mod held;
+mod import;
 mod outage;
 mod own_server;
 mod relay;

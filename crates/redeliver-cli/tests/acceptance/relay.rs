@@ -67,10 +67,16 @@ impl Relay {
 
     /// SIGTERM, and waits until it is gone; it has to go in peace.
     #[track_caller]
-    pub(crate) fn stop(mut self) {
+    pub(crate) fn stop(self) {
+        self.await_end(0);
+    }
+
+    /// SIGTERM, and waits until it has ended with this code.
+    #[track_caller]
+    pub(crate) fn await_end(mut self, code: i32) {
         self.signal("-TERM");
         let status = self.process.wait().unwrap();
-        assert!(status.success(), "{status}: {}", self.said());
+        assert_eq!(status.code(), Some(code), "{status}: {}", self.said());
     }
 }
 

@@ -34,6 +34,7 @@ fn every_setting_is_on_the_page() {
             "[destinations.a]\ntype = \"http\"\nnonsense = 1",
             "## `[destinations.NAME]`",
         ),
+        ("[import.a]\nnonsense = 1", "## `[import.NAME]`"),
         (
             "[destinations.a]\ntype = \"log\"\nmanners = { nonsense = 1 }",
             "## `[destinations.NAME.manners]`",
@@ -77,6 +78,10 @@ fn the_schema_knows_every_setting() {
         ("## `[retention]`", "/properties/retention/properties"),
         ("## `[destinations.NAME]`", destination),
         ("## `[destinations.NAME.manners]`", "/$defs/manners/properties"),
+        (
+            "## `[import.NAME]`",
+            "/properties/import/additionalProperties/properties",
+        ),
         ("## `policy`", "/$defs/policy/properties"),
     ] {
         let properties = schema.pointer(place).unwrap().as_object().unwrap();

@@ -11,6 +11,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "show",
         "why",
         "replay",
+        "import",
         "migrate",
         "check",
         "config",

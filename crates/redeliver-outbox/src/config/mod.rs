@@ -2,6 +2,7 @@
 
 mod destinations;
 mod error;
+mod imports;
 mod manners;
 mod nearest;
 #[cfg(feature = "http")]
@@ -18,9 +19,10 @@ mod telemetry;
 mod topics;
 mod value;
 
-use std::{fmt, fs::File, io::Read as _, path::Path};
+use std::{collections::BTreeMap, fmt, fs::File, io::Read as _, path::Path};
 
 pub use error::{ConfigError, Place};
+pub use imports::ImportSettings;
 use overrides::Overrides;
 pub use server::{Listen, NoListen, Role, ServerSettings, Token};
 pub use settings::RelaySettings;
@@ -68,6 +70,8 @@ pub struct Config {
     pub retention: Retention,
     /// Where messages go, and which topics lead where.
     pub destinations: Routes,
+    /// Foreign tables that rows can be taken over from, by name.
+    pub imports: BTreeMap<String, ImportSettings>,
 }
 
 impl Config {
@@ -145,13 +149,15 @@ impl Config {
         }
         let root = source.root(&table, ROOT)?;
         let relay = settings::relay(root.section("relay")?)?;
+        let destinations = topics::routes(
+            root.section("routes")?,
+            destinations::routes(root.get("destinations"), &relay)?,
+        )?;
         Ok(Self {
             database: root.get("database").map(|field| field.secret()).transpose()?,
             names: settings::names(&root)?,
-            destinations: topics::routes(
-                root.section("routes")?,
-                destinations::routes(root.get("destinations"), &relay)?,
-            )?,
+            imports: imports::imports(root.section("import")?.as_ref(), &destinations)?,
+            destinations,
             server: server::server(root.section("server")?)?,
             telemetry: telemetry::telemetry(root.section("telemetry")?)?,
             retention: settings::retention(root.section("retention")?)?,
@@ -182,6 +188,7 @@ const ROOT: &[&str] = &[
     "retention",
     "destinations",
     "routes",
+    "import",
 ];
 
 /// Without the database's address, which may hold a password.
@@ -195,6 +202,7 @@ impl fmt::Debug for Config {
             .field("telemetry", &self.telemetry)
             .field("retention", &self.retention)
             .field("destinations", &self.destinations)
+            .field("imports", &self.imports)
             .finish()
     }
 }

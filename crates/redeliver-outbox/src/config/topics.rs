@@ -45,7 +45,7 @@ fn destinations(field: &Field<'_, '_>, routes: &Routes) -> Result<Vec<String>, C
     Ok(names)
 }
 
-fn known(field: &Field<'_, '_>, routes: &Routes) -> Result<String, ConfigError> {
+pub(super) fn known(field: &Field<'_, '_>, routes: &Routes) -> Result<String, ConfigError> {
     let name = field.text()?;
     if routes.get(name).is_some() {
         return Ok(name.to_owned());

@@ -18,15 +18,15 @@ mod error;
 mod filter;
 mod history;
 #[cfg(feature = "mysql")]
-mod mysql;
+pub(crate) mod mysql;
 mod names;
 mod open;
 #[cfg(feature = "postgres")]
-mod postgres;
+pub(crate) mod postgres;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod schema;
 #[cfg(feature = "sqlite")]
-mod sqlite;
+pub(crate) mod sqlite;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use history::History;

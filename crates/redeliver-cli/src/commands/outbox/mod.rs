@@ -11,6 +11,7 @@ mod doctor;
 pub(crate) mod filter_flags;
 pub(crate) mod finding;
 pub(crate) mod form;
+mod import;
 pub(crate) mod job;
 mod list;
 mod migrate;
@@ -40,6 +41,7 @@ pub(crate) enum OutboxCommand {
     Destination(destination::DestinationArgs),
     Job(job::JobArgs),
     Replay(replay::ReplayArgs),
+    Import(Box<import::ImportArgs>),
     Migrate(migrate::MigrateArgs),
     Check(check::CheckArgs),
     Config(config::ConfigArgs),
@@ -90,6 +92,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
                 .await
                 .map_err(|error| outbox.named(error))
         }
+        OutboxCommand::Import(args) => import::run(&args).await,
         OutboxCommand::Migrate(args) => migrate::run(&args).await,
         OutboxCommand::Check(args) => check::run(&args).await,
         OutboxCommand::Config(args) => config::run(&args),

@@ -1,9 +1,12 @@
 //! What the configuration says, and the flags before it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use redeliver_outbox::{
-    config::{Config, RelaySettings, ServerSettings, TelemetrySettings},
+    config::{Config, ImportSettings, RelaySettings, ServerSettings, TelemetrySettings},
     desk::Retention,
     destination::{Log, Route, Routes},
     store::Names,
@@ -30,6 +33,7 @@ pub(super) struct Settings {
     pub(super) telemetry: TelemetrySettings,
     pub(super) retention: Retention,
     pub(super) routes: Routes,
+    pub(super) imports: BTreeMap<String, ImportSettings>,
     /// Whether there is no destination but the built-in one.
     pub(super) only_built_in: bool,
 }
@@ -59,6 +63,7 @@ impl Settings {
             telemetry: config.telemetry,
             retention: config.retention,
             routes,
+            imports: config.imports,
             only_built_in,
         })
     }

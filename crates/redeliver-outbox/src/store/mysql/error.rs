@@ -8,7 +8,7 @@ use crate::store::{StoreError, StoreErrorKind, schema::MIGRATE};
 
 /// What the driver or the server said, in the terms of what to do about it. The text of the server is kept as the cause and not shown:
 /// it quotes values.
-pub(super) fn store_error(error: Error) -> StoreError {
+pub(crate) fn store_error(error: Error) -> StoreError {
     let said = match &error {
         Error::Server(server) => from_code(server.code),
         Error::Io(IoError::Io(io)) => StoreError::new(

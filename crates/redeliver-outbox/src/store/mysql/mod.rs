@@ -43,7 +43,7 @@ mod settle;
 mod work;
 mod writers;
 
-use error::store_error;
+pub(crate) use error::store_error;
 use work::Work;
 
 /// An outbox in MariaDB or MySQL.

@@ -11,7 +11,7 @@ use crate::store::schema::MIGRATE;
 const REACH: &str =
     "check that the server runs, and that the host, port and sslmode of the database URL are right";
 
-pub(super) fn of(error: Error) -> StoreError {
+pub(crate) fn of(error: Error) -> StoreError {
     if let Some(answer) = error.as_db_error() {
         return of_answer(answer).caused_by(error);
     }

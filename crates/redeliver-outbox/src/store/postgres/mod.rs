@@ -37,7 +37,9 @@ mod settle;
 mod tls;
 mod value;
 
+pub(crate) use error::of as interpret;
 use session::Session;
+pub(crate) use tls::configure;
 
 /// How a [`PostgresStore`] connects.
 #[derive(Clone, Debug)]
@@ -90,7 +92,7 @@ impl PostgresStore {
     ///
     /// If the URL cannot be understood, or its `sslrootcert` not be read.
     pub fn new(url: &str, options: PostgresOptions) -> Result<Self> {
-        let (mut config, tls) = tls::configure(url)?;
+        let (mut config, tls) = configure(url)?;
         config.connect_timeout(options.connect_timeout);
         config.tcp_user_timeout(options.patience);
         config.keepalives_idle(options.patience);

@@ -13,7 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{Result, StoreError, StoreErrorKind};
 
-pub(super) fn configure(url: &str) -> Result<(Config, MakeRustlsConnect)> {
+pub(crate) fn configure(url: &str) -> Result<(Config, MakeRustlsConnect)> {
     let mut wanted = Wanted::default();
     let rest = wanted.take_from(url)?;
     let mut config: Config = rest.parse().map_err(|_| {

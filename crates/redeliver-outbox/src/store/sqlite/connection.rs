@@ -136,7 +136,7 @@ fn check(path: &Path) -> Result<()> {
 }
 
 /// Where a URL says that the database is; none for one in memory.
-pub(super) fn path_of(url: &str) -> Result<Option<PathBuf>> {
+pub(crate) fn path_of(url: &str) -> Result<Option<PathBuf>> {
     let refuse = |what: String| {
         let next = "use sqlite://path/to/file, sqlite:file or sqlite::memory:";
         Err(StoreError::new(StoreErrorKind::BadInput, what).next(next))

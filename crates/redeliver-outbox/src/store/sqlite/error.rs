@@ -32,13 +32,13 @@ impl From<Failure> for StoreError {
     }
 }
 
-pub(super) fn interpret(error: rusqlite::Error) -> StoreError {
+pub(crate) fn interpret(error: rusqlite::Error) -> StoreError {
     let (kind, what, next) = describe(&error);
     StoreError::new(kind, what).next(next).caused_by(error)
 }
 
 /// The same, of a file that is being opened.
-pub(super) fn interpret_opening(error: rusqlite::Error, path: &Path) -> StoreError {
+pub(crate) fn interpret_opening(error: rusqlite::Error, path: &Path) -> StoreError {
     let (kind, what, next) = describe(&error);
     StoreError::new(kind, format!("{what}: {}", path.display()))
         .next(next)

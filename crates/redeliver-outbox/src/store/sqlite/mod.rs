@@ -23,7 +23,9 @@ mod row;
 mod schema;
 mod settle;
 
+pub(crate) use connection::path_of;
 use connection::{Database, Done, Purpose, Session};
+pub(crate) use error::{interpret, interpret_opening};
 
 /// Where the store takes the time from: SQLite has no server whose clock could rule.
 type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -59,7 +61,7 @@ impl SqliteStore {
             return Err(StoreError::new(StoreErrorKind::BadInput, what)
                 .next("leave the schema out, and set a table prefix if the names clash"));
         }
-        let database = match connection::path_of(url)? {
+        let database = match path_of(url)? {
             Some(path) => Database::open(&path)?,
             None => Database::in_memory()?,
         };
@@ -73,7 +75,7 @@ impl SqliteStore {
 
     /// The file that the URL names; none for a database in memory, or if it is no such URL.
     pub(super) fn file_of(url: &str) -> Option<PathBuf> {
-        connection::path_of(url).ok().flatten()
+        path_of(url).ok().flatten()
     }
 
     /// Whether there is nothing in it at all.

@@ -36,6 +36,14 @@ pub(super) async fn append(
     append_all(work, act, &[said]).await
 }
 
+/// An entry in a transaction of its own, about no message.
+pub(super) async fn record(store: &MySqlStore, act: &Act, action: &str, detail: &str) -> Result<()> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    append(&mut work, act, action, None, detail).await?;
+    work.commit().await
+}
+
 /// The last thing that a transaction does before it commits: nobody who holds the head waits for anything else.
 pub(super) async fn append_all(work: &mut Work<'_>, act: &Act, said: &[Said<'_>]) -> Result<()> {
     if said.is_empty() {

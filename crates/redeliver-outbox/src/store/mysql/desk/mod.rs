@@ -97,6 +97,10 @@ impl Desk for MySqlStore {
         Box::pin(enqueue::import(self, letters, act))
     }
 
+    fn record_import<'a>(&'a self, detail: &'a str, act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        Box::pin(audit::record(self, act, "import", detail))
+    }
+
     fn replay<'a>(
         &'a self,
         replay: &'a Replay,

@@ -30,6 +30,17 @@ pub(super) async fn append(
     append_all(session, act, &[said]).await
 }
 
+/// An entry in a transaction of its own, about no message.
+pub(super) async fn record(inner: &Inner, act: &Act, action: &str, detail: &str) -> Result<()> {
+    let mut session = inner.session().await?;
+    session.opens();
+    session.begin(Begin::Desk).await?;
+    append(&session, act, action, None, detail).await?;
+    session.commit().await?;
+    session.closed();
+    Ok(())
+}
+
 /// The last thing that a transaction does before it commits: nobody who holds the head waits for anything else.
 pub(super) async fn append_all(session: &Session<'_>, act: &Act, said: &[Said<'_>]) -> Result<()> {
     if said.is_empty() {

@@ -121,6 +121,10 @@ impl Desk for PostgresStore {
         Box::pin(self.0.limited(enqueue::import(&self.0, letters, act)))
     }
 
+    fn record_import<'a>(&'a self, detail: &'a str, act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.0.limited(audit::record(&self.0, act, "import", detail)))
+    }
+
     fn replay<'a>(
         &'a self,
         replay: &'a Replay,

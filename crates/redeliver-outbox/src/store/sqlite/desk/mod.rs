@@ -117,6 +117,13 @@ impl Desk for SqliteStore {
         })
     }
 
+    fn record_import<'a>(&'a self, detail: &'a str, act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        let (detail, act) = (detail.to_owned(), act.clone());
+        self.run(Purpose::Write, move |session| {
+            audit::append(session, &act, "import", None, &detail)
+        })
+    }
+
     fn replay<'a>(
         &'a self,
         replay: &'a Replay,

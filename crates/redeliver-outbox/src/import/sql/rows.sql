@@ -1,0 +1,7 @@
+-- The rows between two places.
+SELECT {columns}
+FROM {table}
+WHERE {bounds}
+  AND ({condition}
+)
+ORDER BY {order}
