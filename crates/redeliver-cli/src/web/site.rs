@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
+    desk::{Desk, Discreet, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
     destination::Routes,
 };
 
@@ -18,7 +18,9 @@ use super::{
 /// The outbox behind the desk, and who may come to it.
 #[derive(Debug)]
 pub(crate) struct Site {
+    /// As the routes let it be seen.
     pub(crate) desk: Arc<dyn JobDesk>,
+    stored: Arc<dyn JobDesk>,
     pub(crate) guard: Guard,
     pub(crate) about: About,
     /// How it went in the last half hour.
@@ -49,7 +51,8 @@ impl Site {
     pub(crate) fn new(desk: Arc<dyn JobDesk>, guard: Guard, about: About, metrics: Metrics) -> Self {
         Self {
             pulse: Pulse::taken(Arc::clone(&desk)),
-            desk,
+            desk: Arc::new(Discreet::new(Arc::clone(&desk), about.routes.clone())),
+            stored: desk,
             guard,
             about,
             metrics,
@@ -59,6 +62,11 @@ impl Site {
             lanes: Sampled::default(),
             storage: Sampled::default(),
         }
+    }
+
+    /// The desk that hides nothing: not for what is shown.
+    pub(crate) const fn revealed(&self) -> &Arc<dyn JobDesk> {
+        &self.stored
     }
 
     /// The figures, as fresh as they can be had without making anybody wait; none while they are counted for the first time.

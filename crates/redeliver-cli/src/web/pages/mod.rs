@@ -22,7 +22,6 @@ mod messages;
 mod narrowing;
 mod outlook;
 mod overview;
-mod patch;
 mod patching;
 mod payload;
 mod picture;

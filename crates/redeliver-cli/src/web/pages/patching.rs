@@ -7,6 +7,8 @@ use axum::{extract::State, http::StatusCode};
 use redeliver_outbox::{
     Payload,
     desk::{Edit, MessageRef, Page, Record},
+    patched,
+    secrecy::Secrecy,
 };
 use serde_json::{Map, Value};
 
@@ -19,7 +21,6 @@ use super::{
     message,
     messages::{Choice, destinations},
     narrowing::Narrowing,
-    patch::patched,
     payload::{Compared, compared},
     words::counted,
 };
@@ -94,6 +95,11 @@ impl Change {
                 let before = before?;
                 let after = patched(before, &self.patch)?;
                 let same = patched(before, &Map::new()).is_some_and(|same| same == after);
+                // Where some of it is hidden, the desk does what the patch says.
+                let after = match record.hidden {
+                    Some(_) => Value::Object(self.patch.clone()).to_string(),
+                    None => after,
+                };
                 (!same).then(|| Payload::from(after))
             }
         };
@@ -108,7 +114,7 @@ impl Change {
         })
     }
 
-    fn sample(&self, record: &Record) -> Sample {
+    fn sample(&self, record: &Record, secrecy: &Secrecy) -> Sample {
         let edit = self.edit(record);
         let unchanged = edit.as_ref().is_some_and(|edit| *edit == Edit::default());
         let moves = edit
@@ -125,7 +131,9 @@ impl Change {
             number: record.id.number(),
             href: message::address(record.id),
             lines: edit.map(|edit| match (&record.payload, &edit.payload) {
-                (Some(before), Some(after)) => compared(before, after).unwrap_or_default(),
+                (Some(before), Some(after)) => {
+                    compared(before, &secrecy.seen_after(before, after)).unwrap_or_default()
+                }
                 _ => Vec::new(),
             }),
             moves,
@@ -179,7 +187,14 @@ pub(super) async fn save(State(site): State<Arc<Site>>, acting: Acting) -> Answe
                 .desk
                 .list(&narrowing.dead(), look(None, SAMPLE), true)
                 .await?;
-            page.samples = records.iter().map(|record| change.sample(record)).collect();
+            let sample = |record: &Record| {
+                let secrecy = site
+                    .about
+                    .routes
+                    .secrecy(&record.destination, record.topic.as_deref());
+                change.sample(record, &secrecy)
+            };
+            page.samples = records.iter().map(sample).collect();
             page.previewed = true;
         }
         Err(wrong) => page.wrong = Some(wrong),

@@ -195,7 +195,7 @@ impl OpenDesk {
             let (desk, guard) = {
                 let before = open.site.borrow();
                 let guard = before.guard.renewed(&outbox.settings.server);
-                (Arc::clone(&before.desk), guard)
+                (Arc::clone(before.revealed()), guard)
             };
             open.site
                 .send_replace(Arc::new(site(outbox, desk, guard, relays, telemetry)));
