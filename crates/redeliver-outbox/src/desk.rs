@@ -5,11 +5,11 @@ use std::time::Duration;
 use futures_core::future::BoxFuture;
 
 mod audit;
+mod discreet;
 mod edit;
 mod filter;
 mod job;
 mod look;
-mod merge;
 mod patch;
 mod replay;
 mod schema;
@@ -17,6 +17,7 @@ mod search;
 mod status;
 
 pub use audit::{AuditBreak, AuditMark, AuditStep};
+pub use discreet::Discreet;
 pub use edit::{Edit, NoSeen, Seen};
 pub use filter::NoFilter;
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
@@ -32,7 +33,10 @@ pub use status::{Figures, StatusReport, WorkerRecord};
 
 pub use crate::enqueue::Enqueued;
 use crate::{
-    DeadReason, Fingerprint, Held, Hold, MessageId, NewMessage, Payload, Timestamp, limits,
+    DeadReason, Fingerprint, Held, Hold, MessageId, NewMessage, Payload, Timestamp,
+    destination::Routes,
+    limits,
+    secrecy::{Hidden, Secrecy, is_marked},
     state::Status,
     store::{LaneId, Result},
 };
@@ -79,6 +83,9 @@ pub struct Filter {
     /// Only where this is the id or the number, or where this text is in the key, the destination, the topic, the last error or a payload that
     /// is text, whatever the case of its ASCII letters.
     pub text: Option<String>,
+    /// The text is not looked for in payloads to these destinations (of events, if one is empty): what is hidden is not to be found out by
+    /// searching.
+    pub unsearched: Vec<String>,
     /// Only inserted at this time or later.
     pub created_from: Option<Timestamp>,
     /// Only inserted before this time.
@@ -153,6 +160,22 @@ pub struct Record {
     pub traceparent: Option<String>,
     /// The payload; none where the history keeps none.
     pub payload: Option<Payload>,
+    /// What of the payload is not shown here, if anything is not.
+    pub hidden: Option<Hidden>,
+}
+
+impl Record {
+    /// What of it these routes let nobody see.
+    #[must_use]
+    pub fn secrecy(&self, routes: &Routes) -> Secrecy {
+        routes.secrecy(&self.destination, self.topic.as_deref())
+    }
+
+    /// Whether something of it is not shown: of its payload, or of its headers.
+    #[must_use]
+    pub fn is_hidden(&self) -> bool {
+        self.hidden.is_some() || self.headers.as_deref().is_some_and(is_marked)
+    }
 }
 
 /// One failed or interrupted attempt.
@@ -215,7 +238,7 @@ pub struct AuditRecord {
     pub at: Timestamp,
     /// Who.
     pub who: String,
-    /// What: `edit`, `redrive`, `discard`, `import`, `replay`; to a destination: `pause`, `disable`, `resume`.
+    /// What: `edit`, `redrive`, `discard`, `import`, `replay`, `reveal`; to a destination: `pause`, `disable`, `resume`.
     pub action: String,
     /// To which message; none for an act on a destination, which the detail names.
     pub message: Option<MessageId>,
@@ -359,6 +382,9 @@ pub trait Desk: Schema + Look {
     fn audit(&self, limit: usize) -> BoxFuture<'_, Result<Vec<AuditRecord>>> {
         self.audit_page(None, limit)
     }
+
+    /// Puts on record that the payloads of these messages are shown to somebody although they are marked secret. It comes before they are.
+    fn reveal<'a>(&'a self, messages: &'a [MessageId], act: &'a Act) -> BoxFuture<'a, Result<()>>;
 
     /// Holds a destination until it is resumed: nothing more is sent there from the relays' next beats on, and nothing is lost. One that
     /// is held already stays as it is, and that is said. The name need not be one that any message has.

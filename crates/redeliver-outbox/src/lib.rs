@@ -15,11 +15,13 @@ mod instant;
 pub mod job;
 pub mod limits;
 pub mod live;
+mod members;
 mod message;
 #[doc(hidden)]
 pub mod plants;
 mod reason;
 pub mod relay;
+pub mod secrecy;
 pub mod state;
 pub mod store;
 mod timestamp;

@@ -302,6 +302,12 @@ fn every_mistake_is_told_with_its_place_and_what_is_allowed() {
         ("a count out of range", format!("{BILLING}concurrency = 0")),
         ("a size", "relay.window_bytes = \"much\"".to_owned()),
         ("a word", format!("{BILLING}lane = \"wait\"")),
+        (
+            "a secret that is no field",
+            format!("{BILLING}secret = [\"card\",\n  \"a..b\"]"),
+        ),
+        ("a secret that is nothing", format!("{BILLING}secret = []")),
+        ("a secret that is a text", format!("{BILLING}secret = \"card\"")),
         ("a status", format!("{BILLING}retry_statuses = [425,\n  42]")),
         ("an unknown preset", format!("{BILLING}policy = \"heroic\"")),
         (

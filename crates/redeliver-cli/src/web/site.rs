@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
+    desk::{Desk, Discreet, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
     destination::Routes,
 };
 
@@ -18,7 +18,9 @@ use super::{
 /// The outbox behind the desk, and who may come to it.
 #[derive(Debug)]
 pub(crate) struct Site {
+    /// As the routes let it be seen.
     pub(crate) desk: Arc<dyn JobDesk>,
+    stored: Arc<dyn JobDesk>,
     pub(crate) guard: Guard,
     pub(crate) about: About,
     pub(crate) metrics: Metrics,
@@ -61,7 +63,8 @@ impl Site {
             storage: Sampled::default(),
         };
         Self {
-            desk,
+            desk: Arc::new(Discreet::new(Arc::clone(&desk), about.routes.clone())),
+            stored: desk,
             guard,
             about,
             metrics,
@@ -72,12 +75,18 @@ impl Site {
     /// The same outbox by another configuration, with all that is known of it.
     pub(crate) fn renewed(&self, guard: Guard, about: About, metrics: Metrics) -> Self {
         Self {
-            desk: Arc::clone(&self.desk),
+            desk: Arc::new(Discreet::new(Arc::clone(&self.stored), about.routes.clone())),
+            stored: Arc::clone(&self.stored),
             guard,
             about,
             metrics,
             known: Arc::clone(&self.known),
         }
+    }
+
+    /// The desk that hides nothing: not for what is shown.
+    pub(crate) const fn revealed(&self) -> &Arc<dyn JobDesk> {
+        &self.stored
     }
 
     /// How it went in the last half hour.

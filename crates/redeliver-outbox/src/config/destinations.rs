@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use toml::de::DeValue;
+
 use super::{
     error::ConfigError,
     manners, policy,
@@ -13,6 +15,7 @@ use super::{network, request};
 use crate::{
     destination::{Destination, Expects, LanePolicy, Log, Route, Routes},
     limits,
+    secrecy::{FieldPath, Secrecy},
 };
 
 /// What every destination may say.
@@ -25,6 +28,7 @@ const COMMON: &[&str] = &[
     "expects",
     "schema",
     "idempotent",
+    "secret",
     "policy",
     "manners",
 ];
@@ -67,17 +71,20 @@ pub(super) fn routes(field: Option<Field<'_, '_>>, relay: &RelaySettings) -> Res
 fn route(section: &Section<'_, '_>, relay: &RelaySettings) -> Result<Route, ConfigError> {
     section.only(&[COMMON, HTTP, NETWORK, REQUEST].concat())?;
     let kind = section.require("type", "one of http, log")?.word(KINDS)?;
+    let secrecy = section.get("secret").map(|field| secrecy(&field)).transpose()?;
+    let secrecy = secrecy.unwrap_or_default();
     let (destination, expects): (Arc<dyn Destination>, _) = match kind {
         "http" => (http(section)?, Expects::Json),
         _ => {
             section.only(COMMON)?;
-            (Arc::new(Log), Expects::Anything)
+            (Arc::new(Log::hiding(secrecy.clone())), Expects::Anything)
         }
     };
     let mut route = Route {
         destination,
         concurrency: relay.concurrency,
         expects,
+        secrecy,
         ..Route::to(Log)
     };
     for (name, field) in section.fields() {
@@ -98,6 +105,32 @@ fn route(section: &Section<'_, '_>, relay: &RelaySettings) -> Result<Route, Conf
         route.expects = expected;
     }
     Ok(route)
+}
+
+/// All of a payload, or the fields that are named.
+fn secrecy(field: &Field<'_, '_>) -> Result<Secrecy, ConfigError> {
+    match field.value {
+        DeValue::Boolean(true) => Ok(Secrecy::Everything),
+        DeValue::Boolean(false) => Ok(Secrecy::Nothing),
+        DeValue::Array(list) if list.is_empty() => {
+            Err(field.refuse("must name at least one field; true is all of it, false nothing"))
+        }
+        DeValue::Array(_) => {
+            let path = |item: Field<'_, '_>| {
+                let path = item.text()?.parse::<FieldPath>();
+                path.map_err(|error| item.refuse(error.to_string()))
+            };
+            field
+                .items()?
+                .map(path)
+                .collect::<Result<_, _>>()
+                .map(Secrecy::Fields)
+        }
+        _ => {
+            Err(field
+                .instead("true, false or a list of fields, such as [\"card.number\", \"people.*.email\"]"))
+        }
+    }
 }
 
 fn lane(field: &Field<'_, '_>) -> Result<LanePolicy, ConfigError> {

@@ -67,6 +67,7 @@ pub(super) async fn s210_an_untouched_trail_holds(factory: &dyn Factory) -> Outc
     subject.desk.edit(MessageRef::Id(letters[0]), &edit, &odd).await?;
     subject.desk.redrive(&only(letters[0]), 1, &odd).await?;
     subject.desk.discard(&only(letters[1]), 1, &odd).await?;
+    subject.desk.reveal(&letters[..2], &odd).await?;
     subject.desk.pause("billing", &odd).await?;
     subject.desk.resume("billing", &odd).await?;
     let letter = DeadLetter {
@@ -83,7 +84,7 @@ pub(super) async fn s210_an_untouched_trail_holds(factory: &dyn Factory) -> Outc
         let numbers: Vec<i64> = fit.iter().map(|mark| mark.number).collect();
         same!(
             numbers,
-            (1..=7).collect::<Vec<_>>(),
+            (1..=9).collect::<Vec<_>>(),
             "entries, in steps of {limit}"
         );
         same!(fit.last(), last.head.as_ref(), "the head");

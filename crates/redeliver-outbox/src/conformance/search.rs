@@ -186,6 +186,21 @@ pub(super) async fn s263_a_text_is_found_anywhere(factory: &dyn Factory) -> Outc
         let searched = subject.desk.search(&text(asked), page(10, true), LONG).await?;
         same!(numbers(&searched), [expected.number()], "searched: {asked}");
     }
+    for (asked, name, expected) in [
+        ("zoë o'b", "billing", vec![]),
+        ("zoë o'b", "ARCHIVE", vec![ids[3]]),
+        ("order-77", "billing", vec![ids[0]]),
+    ] {
+        let filter = Filter {
+            unsearched: vec!["billing ".to_owned(), name.to_owned()],
+            ..text(asked)
+        };
+        same!(
+            subject.matching(&filter).await?,
+            expected,
+            "{asked}, not in payloads to {name}"
+        );
+    }
     none!(subject.matching(&text("100%")).await?, "what nobody wrote");
     for asked in [ids[4].to_string(), ids[4].number().to_string()] {
         let searched = subject.desk.search(&text(&asked), page(10, true), LONG).await?;

@@ -4,10 +4,12 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Map, Value};
 
-use super::{Act, Desk, Edit, Filter, MessageRef, Page, Record, Seen, merge};
+use super::{Act, Desk, Edit, Filter, MessageRef, Page, Record, Seen};
 use crate::{
     MessageId, NewMessage, Payload,
     limits::{PATCH_BATCH, PATCH_LIMIT, PATCH_SAMPLE},
+    members::patched,
+    secrecy::Secrecy,
     state::Status,
     store::{Result, StoreError, StoreErrorKind},
 };
@@ -36,8 +38,13 @@ impl Patch {
             true => None,
             false => {
                 let before = record.payload.as_ref().and_then(Payload::as_text)?;
-                let after = merge::patched(before, &self.fields)?;
-                let same = merge::patched(before, &Map::new()).is_some_and(|same| same == after);
+                let after = patched(before, &self.fields)?;
+                let same = patched(before, &Map::new()).is_some_and(|same| same == after);
+                // Where some of it is hidden, the desk does to the whole of it what the patch says.
+                let after = match record.hidden {
+                    Some(_) => Value::Object(self.fields.clone()).to_string(),
+                    None => after,
+                };
                 (!same).then(|| Payload::from(after))
             }
         };
@@ -47,6 +54,17 @@ impl Patch {
             destination: moves.filter(|new| **new != record.destination).cloned(),
             ..Edit::default()
         })
+    }
+
+    /// The same as it may be shown to somebody who may not see everything.
+    #[must_use]
+    pub fn shown(&self, record: &Record, secrecy: &Secrecy) -> Option<Edit> {
+        let edit = self.edit(record)?;
+        let payload = match (&record.payload, &edit.payload) {
+            (Some(before), Some(change)) => Some(secrecy.seen_after(before, change)),
+            _ => None,
+        };
+        Some(Edit { payload, ..edit })
     }
 }
 

@@ -1,6 +1,7 @@
 use futures_core::future::BoxFuture;
 
 use super::{Delivery, Destination, Outcome};
+use crate::{Message, secrecy::Secrecy};
 
 /// How much of a payload is shown, in characters.
 const SHOWN: usize = 500;
@@ -8,9 +9,40 @@ const SHOWN: usize = 500;
 /// Writes every message to the log instead of sending it: to try an outbox out, or to see what would be sent.
 ///
 /// One event of the level `INFO` and the target `redeliver::log` for each message, with the first 500 characters of its payload. It always
-/// delivers. The payload is shown as it is, so this is no destination for secrets.
+/// delivers. The payload is shown as it is; [`hiding`](Self::hiding) shows it without its secrets.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Log;
+
+impl Log {
+    /// The same, without what is to be seen by nobody.
+    #[must_use]
+    pub const fn hiding(secrecy: Secrecy) -> HidingLog {
+        HidingLog { secrecy }
+    }
+}
+
+/// As [`Log`], without what is to be seen by nobody.
+#[derive(Clone, Debug)]
+pub struct HidingLog {
+    secrecy: Secrecy,
+}
+
+impl Destination for HidingLog {
+    fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let message = Message {
+                payload: self.secrecy.hidden(&delivery.message.payload),
+                ..delivery.message.clone()
+            };
+            let message = &message;
+            Log.deliver(Delivery { message, ..delivery }).await
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        Log.kind()
+    }
+}
 
 impl Destination for Log {
     fn deliver<'a>(&'a self, delivery: Delivery<'a>) -> BoxFuture<'a, Outcome> {

@@ -24,7 +24,7 @@ pub use handler::{Handler, IntoOutcome, OwnedDelivery};
 pub use headers::check_name as check_header_name;
 #[cfg(feature = "http")]
 pub use http::{ClientCredentials, Http, HttpBuilder, InvalidHttp, webhook};
-pub use log::Log;
+pub use log::{HidingLog, Log};
 pub use manners::{Manners, SurgeRule};
 pub use route::{Expects, LanePolicy, NoLanePolicy, Route, Routes};
 #[cfg(feature = "schema")]

@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, fmt, str::FromStr, sync::Arc, time::Duration};
 use redeliver::Policy;
 
 use super::{Destination, Manners};
-use crate::{TopicPattern, limits, topic::TopicRoutes};
+use crate::{TopicPattern, limits, secrecy::Secrecy, topic::TopicRoutes};
 
 /// What happens to a lane when its head fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -74,6 +74,8 @@ pub struct Route {
     /// Whether the destination bears the same message twice, as it should: it is told the id. If not, a message that may have arrived
     /// is quarantined instead of sent again.
     pub idempotent: bool,
+    /// What of a payload is for the destination only.
+    pub secrecy: Secrecy,
 }
 
 impl Route {
@@ -90,6 +92,7 @@ impl Route {
             payload_limit: limits::PAYLOAD_LIMIT,
             expects: Expects::Anything,
             idempotent: true,
+            secrecy: Secrecy::Nothing,
         }
     }
 }
@@ -160,6 +163,18 @@ impl Routes {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Route> {
         self.destinations.get(name)
+    }
+
+    /// What is hidden of a message to this destination; of an event, all that is hidden wherever its topic leads.
+    #[must_use]
+    pub fn secrecy(&self, destination: &str, topic: Option<&str>) -> Secrecy {
+        let of = |name: &str| self.get(name).map(|route| &route.secrecy);
+        if !destination.is_empty() {
+            return of(destination).cloned().unwrap_or_default();
+        }
+        let names = topic.and_then(|topic| self.of_topic(topic)).unwrap_or_default();
+        let all = names.iter().filter_map(|name| of(name));
+        all.fold(Secrecy::Nothing, Secrecy::with)
     }
 
     /// All of them, by name.

@@ -153,7 +153,7 @@ impl Conditions {
             let _ = write!(conditions.sql, " AND {contained}");
         }
         if let Some(text) = &filter.text {
-            conditions.text(text);
+            conditions.text(text, &filter.unsearched);
         }
         if let Some(from) = filter.created_from {
             conditions.compare("created_at", ">=", Value::Time(from));
@@ -232,7 +232,7 @@ impl Conditions {
     }
 
     /// By the id or the number as well, so that a search for one finds it among all that only mention it.
-    fn text(&mut self, text: &str) {
+    fn text(&mut self, text: &str, unsearched: &[String]) {
         let mut alternatives: Vec<String> = Vec::new();
         match text.trim().parse() {
             Ok(MessageRef::Number(number)) => {
@@ -245,9 +245,16 @@ impl Conditions {
             }
             Err(_) => {}
         }
-        for column in ["lane", "destination", "topic", "last_error", "payload"] {
+        for column in ["lane", "destination", "topic", "last_error"] {
             alternatives.push(self.contained(column, text));
         }
+        let mut payload = self.contained("payload", text);
+        for name in unsearched {
+            let place = self.place(Value::Text(name.clone()));
+            let same = (self.dialect.same)("destination", &place);
+            let _ = write!(payload, " AND NOT ({same})");
+        }
+        alternatives.push(format!("({payload})"));
         let _ = write!(self.sql, " AND ({})", alternatives.join(" OR "));
     }
 

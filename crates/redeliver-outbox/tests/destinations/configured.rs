@@ -86,7 +86,7 @@ fn a_mistake_about_the_network_is_told_with_its_place_and_without_secrets() {
         ),
         (
             "proxy = \"https://relay:hunter2@proxy.example:3128\"",
-            "4:9: destinations.billing.proxy: \"https://proxy.example:3128\" must look like http://host:port; ",
+            "4:9: destinations.billing.proxy: must look like http://host:port; ",
         ),
         (
             "proxy = \"http://relay:hunter2@proxy.example\"",

@@ -8,6 +8,7 @@
 
 mod bench;
 mod desk;
+mod discreet;
 mod histories;
 mod leases;
 mod reading;

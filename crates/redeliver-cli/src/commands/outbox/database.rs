@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use clap::Args;
 use redeliver::address::shown;
 use redeliver_outbox::{
-    desk::{JobDesk, Layout},
+    desk::{Discreet, JobDesk, Layout},
     store::{self, Opened, StoreError, StoreErrorKind},
 };
 
@@ -33,6 +33,7 @@ pub(super) struct DatabaseFlags {
 pub(super) struct Outbox {
     pub(super) settings: Settings,
     pub(super) opened: Opened,
+    desk: Discreet,
 }
 
 impl DatabaseFlags {
@@ -73,7 +74,17 @@ impl Outbox {
         }
         let opened = store::open(&settings.database, &settings.names, settings.relay.kept()).await;
         let opened = opened.map_err(|error| named(&settings, error.into()))?;
-        Ok(Self { settings, opened })
+        Ok(Self::new(settings, opened))
+    }
+
+    /// Whoever looks into it, looks as its routes let them.
+    pub(super) fn new(settings: Settings, opened: Opened) -> Self {
+        let desk = Discreet::new(Arc::clone(&opened.desk), settings.routes.clone());
+        Self {
+            settings,
+            opened,
+            desk,
+        }
     }
 
     /// A desk for whoever looks while a relay works, with connections of its own: those who count must not take the relay's.
@@ -105,7 +116,12 @@ impl Outbox {
     }
 
     pub(super) fn desk(&self) -> &dyn JobDesk {
-        &*self.opened.desk
+        &self.desk
+    }
+
+    /// The desk that hides nothing, for what is put on record.
+    pub(super) fn revealed(&self) -> &dyn JobDesk {
+        &**self.desk.revealed()
     }
 
     async fn make(&self, layout: Layout) -> anyhow::Result<()> {

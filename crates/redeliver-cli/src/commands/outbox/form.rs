@@ -51,6 +51,9 @@ pub(crate) struct RecordForm<'a> {
     key: Option<&'a str>,
     #[serde(flatten)]
     payload: PayloadForm,
+    /// What of the payload is marked secret, and so not shown: `fields` or `all`; left out where nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_hidden: Option<&'static str>,
     content_type: Option<&'a str>,
     headers: Option<Value>,
     traceparent: Option<&'a str>,
@@ -82,6 +85,9 @@ impl<'a> RecordForm<'a> {
             topic: record.topic.as_deref(),
             key: record.key.as_deref(),
             payload: record.payload.as_ref().map(PayloadForm::of).unwrap_or_default(),
+            payload_hidden: record
+                .hidden
+                .map(|hidden| if hidden.whole { "all" } else { "fields" }),
             content_type: record.content_type.as_deref(),
             headers: record.headers.as_deref().map(headers),
             traceparent: record.traceparent.as_deref(),

@@ -20,7 +20,7 @@ mod replay;
 mod send;
 pub(super) mod serve;
 mod settings;
-mod show;
+pub(crate) mod show;
 pub(crate) mod status;
 pub(crate) mod when;
 pub(crate) mod why;

@@ -6,6 +6,7 @@ use clap::Args;
 use redeliver_outbox::{
     Timestamp,
     desk::{AttemptRecord, Branch, Detail, MessageRef, Record},
+    secrecy::Hidden,
     state::Status,
 };
 
@@ -17,7 +18,7 @@ use super::{
     payload, when,
 };
 use crate::{
-    exit::{Exit, NotFound, outbox_help},
+    exit::{BadInput, Exit, NotFound, outbox_help},
     output, readable,
     table::table,
 };
@@ -42,6 +43,9 @@ pub(crate) struct ShowArgs {
 pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let detail = find(outbox, args.id).await?;
     if args.raw {
+        if detail.record.hidden.is_some() {
+            return Err(BadInput(marked_secret(&detail.record)).into());
+        }
         match &detail.record.payload {
             Some(payload) => output::bytes(payload.as_bytes()),
             None => {
@@ -56,6 +60,14 @@ pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit
         output::line(&words(&detail, trouble.as_deref(), now));
     }
     Ok(Exit::Done)
+}
+
+/// Why a payload does not come out.
+pub(crate) fn marked_secret(record: &Record) -> String {
+    let destination = readable::line(&record.destination, 200);
+    format!(
+        "what is sent to {destination:?} is marked secret in the configuration, and is for the destination only"
+    )
 }
 
 /// The message, or the sentence that there is none.
@@ -100,16 +112,22 @@ pub(super) fn words(detail: &Detail, trouble: Option<&str>, now: Timestamp) -> S
     match &record.payload {
         Some(payload) => {
             let kind = record.content_type.as_deref().unwrap_or("application/json");
+            let (bytes, secret) = match record.hidden {
+                Some(Hidden { bytes, whole: true }) => (bytes, ", marked secret"),
+                Some(Hidden { bytes, .. }) => (bytes, ", some of it marked secret"),
+                None => (payload.len(), ""),
+            };
             line(
                 "payload",
-                &format!("{}, {} bytes", readable::line(kind, 80), payload.len()),
+                &format!("{}, {bytes} bytes{secret}", readable::line(kind, 80)),
             );
             line("", &indented(&payload::shown(payload)));
         }
         None => line("payload", "not kept"),
     }
     if let Some(original) = &detail.original_payload {
-        line("inserted as", &format!("{} bytes", original.len()));
+        let length = format!("{} bytes", original.len());
+        line("inserted as", if record.hidden.is_some() { "" } else { &length });
         line("", &indented(&payload::shown(original)));
     }
     line(
@@ -289,6 +307,7 @@ pub(super) mod tests {
             headers: Some(r#"{"x-tenant":"acme"}"#.to_owned()),
             traceparent: None,
             payload: Some(Payload::from("{\"order\":7}")),
+            hidden: None,
         }
     }
 

@@ -27,6 +27,7 @@ use super::{
 use crate::commands::outbox::{
     dead, destination,
     form::{DetailForm, RecordForm},
+    show::marked_secret,
     why,
 };
 
@@ -136,12 +137,16 @@ pub(super) async fn reason(
         pattern = "^([0-9]{1,18}|[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$")),
     responses((status = 200, content_type = "application/octet-stream", body = Vec<u8>),
         (status = 400, body = Problem, content_type = "application/problem+json"),
+        (status = 403, body = Problem, content_type = "application/problem+json", description = "It is marked secret"),
         (status = 404, body = Problem, content_type = "application/problem+json")))]
 pub(super) async fn payload(
     State(site): State<Arc<Site>>,
     Named(message): Named,
 ) -> Result<Response, Problem> {
     let detail = find(&site, message).await?;
+    if detail.record.hidden.is_some() {
+        return Err(Problem::new(StatusCode::FORBIDDEN, marked_secret(&detail.record)));
+    }
     let Some(payload) = detail.record.payload else {
         return Err(Problem::not_found(
             "the history has kept no payload of this message",
@@ -182,7 +187,8 @@ pub(super) async fn enqueue(
         Enqueued::New(id) => (StatusCode::CREATED, Some(id)),
         Enqueued::Duplicate(id) => {
             if let Some(before) = id
-                && let Some(detail) = site.desk.find(MessageRef::Id(before)).await?
+                // Compared as it is, and not told.
+                && let Some(detail) = site.revealed().find(MessageRef::Id(before)).await?
                 && !form.is_like(&detail.record)
             {
                 let detail =

@@ -85,7 +85,7 @@ pub(super) async fn patch(
         };
         let at_most = at_most(form.at_most)?;
         let preview = site.desk.preview_patch(&filter, at_most).await?;
-        let form = PatchPreviewForm::of(&preview, &patch);
+        let form = PatchPreviewForm::of(&preview, &patch, &site.about.routes);
         return Ok(Json(PatchAnswer::Previewed(form)).into_response());
     }
     let seen = form.seen.ok_or_else(|| {

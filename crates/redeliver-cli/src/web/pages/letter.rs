@@ -11,6 +11,7 @@ use redeliver_outbox::{
     MessageId, Payload,
     desk::{Detail, Edit, Filter, MessageRef},
     limits,
+    secrecy::{Hidden, Secrecy},
     state::Status,
 };
 
@@ -20,7 +21,7 @@ use super::{
     frame::{Answered, Frame, MESSAGES, Visitor, Wrong, shown},
     message::{self, found},
     messages::{Choice, destinations},
-    payload::{Compared, compared, pretty},
+    payload::{Compared, Shown, compared, pretty},
     words::Chip,
 };
 use crate::{
@@ -81,10 +82,19 @@ struct EditPage {
     content_type: String,
     destinations: Vec<Choice>,
     why: String,
+    /// How the payload looks to whom it is hidden from; none if it is not.
+    hidden: Option<Secret>,
     /// What is wrong with what was given.
     wrong: Option<String>,
     /// How it would differ; none before it was asked for.
     preview: Option<Preview>,
+}
+
+/// A payload of which not all is shown.
+#[derive(Debug)]
+struct Secret {
+    shown: Shown,
+    whole: bool,
 }
 
 /// What an edit would change.
@@ -103,6 +113,12 @@ fn editable(detail: &Detail) -> Result<&str, Problem> {
     if record.status != Status::DeadLettered {
         let detail = format!("message {number} is no dead letter, and only those are changed");
         return Err(Problem::new(StatusCode::CONFLICT, detail));
+    }
+    match record.hidden {
+        // What is given takes the place of what nobody sees, or is merged into it.
+        Some(Hidden { whole: true, .. }) => return Ok(""),
+        Some(Hidden { whole: false, .. }) => return Ok("{}"),
+        None => {}
     }
     let payload = record
         .payload
@@ -153,6 +169,13 @@ fn edit_page(
         content_type,
         destinations: destinations(site, destination),
         why: String::new(),
+        hidden: record
+            .hidden
+            .zip(record.payload.as_ref())
+            .map(|(hidden, payload)| Secret {
+                shown: Shown::of(payload),
+                whole: hidden.whole,
+            }),
         wrong: None,
         preview: None,
     }
@@ -194,7 +217,10 @@ pub(super) async fn save(
         destination,
     );
     page.why = readable::line(acting.why(), 400);
-    page.preview = wrong.is_none().then(|| preview(&detail, &edit, nothing));
+    let secrecy = record.secrecy(&site.about.routes);
+    page.preview = wrong
+        .is_none()
+        .then(|| preview(&detail, &edit, nothing, &secrecy));
     let status = if wrong.is_some() {
         StatusCode::UNPROCESSABLE_ENTITY
     } else {
@@ -240,7 +266,7 @@ fn refused(edit: &Edit, detail: &Detail) -> Option<String> {
     })
 }
 
-fn preview(detail: &Detail, edit: &Edit, nothing: bool) -> Preview {
+fn preview(detail: &Detail, edit: &Edit, nothing: bool, secrecy: &Secrecy) -> Preview {
     let record = &detail.record;
     let changed = |name: &str, old: &str, new: &Option<String>| {
         let new = new.as_ref()?;
@@ -257,7 +283,7 @@ fn preview(detail: &Detail, edit: &Edit, nothing: bool) -> Preview {
     ];
     Preview {
         lines: match (&record.payload, &edit.payload) {
-            (Some(before), Some(after)) => compared(before, after),
+            (Some(before), Some(after)) => compared(before, &secrecy.seen_after(before, after)),
             _ => Some(Vec::new()),
         },
         other: other.into_iter().flatten().collect(),

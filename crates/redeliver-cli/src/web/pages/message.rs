@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use axum::{
     extract::{Path, State},
-    http::header,
+    http::{StatusCode, header},
     response::{IntoResponse as _, Response},
 };
 use redeliver_outbox::{
@@ -20,10 +20,10 @@ use super::{
     frame::{Answered, Frame, MESSAGES, Visitor, Wrong, page as answer},
     payload::{Compared, Shown, compared},
     timeline::{self, Moment},
-    words::{Chip, Prose, When},
+    words::{Chip, Prose, When, bytes},
 };
 use crate::{
-    commands::outbox::{destination::overview::trouble, why},
+    commands::outbox::{destination::overview::trouble, show::marked_secret, why},
     readable,
     web::{problem::Problem, site::Site},
 };
@@ -70,6 +70,8 @@ struct Message {
     timeline: Vec<Moment>,
     created: When,
     payload: Option<Shown>,
+    /// How long the payload is, if not all of it is shown.
+    hidden: Option<String>,
     content_type: String,
     /// How an operator changed it; none where nobody did.
     edited: Option<Option<Vec<Compared>>>,
@@ -131,6 +133,7 @@ pub(super) async fn page(
         timeline: timeline::of(&detail, now),
         created: When::of(record.created_at, now),
         payload: record.payload.as_ref().map(Shown::of),
+        hidden: record.hidden.map(|hidden| bytes(hidden.bytes as u64)),
         content_type: readable::line(record.content_type.as_deref().unwrap_or("application/json"), 80),
         edited: detail
             .original_payload
@@ -245,6 +248,9 @@ pub(super) async fn payload(
     Path(name): Path<String>,
 ) -> Result<Response, Wrong> {
     let detail = found(&site, &name).await?;
+    if detail.record.hidden.is_some() {
+        return Err(Problem::new(StatusCode::FORBIDDEN, marked_secret(&detail.record)).into());
+    }
     let Some(payload) = detail.record.payload else {
         return Err(Problem::not_found("the history has kept no payload of this message").into());
     };

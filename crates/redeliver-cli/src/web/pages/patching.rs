@@ -6,6 +6,7 @@ use askama::Template;
 use axum::{extract::State, http::StatusCode};
 use redeliver_outbox::{
     desk::{Patch, Record, Refused, Sight},
+    destination::Routes,
     limits::PATCH_LIMIT,
 };
 use serde_json::json;
@@ -104,8 +105,8 @@ fn words(patch: &Patch) -> String {
     json!([patch.fields, patch.destination]).to_string()
 }
 
-fn sample(patch: &Patch, record: &Record) -> Sample {
-    let edit = patch.edit(record);
+fn sample(patch: &Patch, record: &Record, routes: &Routes) -> Sample {
+    let edit = patch.shown(record, &record.secrecy(routes));
     let note = patch_note(edit.as_ref());
     let edit = edit.unwrap_or_default();
     let moves = edit.destination.as_ref().map(|new| {
@@ -173,7 +174,7 @@ pub(super) async fn save(State(site): State<Arc<Site>>, acting: Acting) -> Answe
             page.samples = preview
                 .sample
                 .iter()
-                .map(|letter| sample(&patch, letter))
+                .map(|letter| sample(&patch, letter, &site.about.routes))
                 .collect();
             page.previewed = Some(Previewed {
                 seen: preview.sight.to_string(),

@@ -7,5 +7,6 @@ mod guard;
 mod metrics;
 mod open;
 mod reload;
+mod secrets;
 
 pub(crate) use open::{Answer, Desk};

@@ -23,6 +23,7 @@ pub(crate) struct Desk {
     child: Child,
     pub(crate) url: String,
     said: Arc<Mutex<Vec<Value>>>,
+    lines: Arc<Mutex<String>>,
 }
 
 /// An answer.
@@ -57,11 +58,14 @@ impl Desk {
             child,
             url: String::new(),
             said: Arc::default(),
+            lines: Arc::default(),
         };
         let (said, out) = (Arc::clone(&desk.said), desk.child.stdout.take().unwrap());
+        let lines = Arc::clone(&desk.lines);
         // What nobody reads would stop the relay once the pipe is full.
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
+                lines.lock().unwrap().extend([line.as_str(), "\n"]);
                 said.lock().unwrap().push(serde_json::from_str(&line).unwrap());
             }
         });
@@ -81,6 +85,11 @@ impl Desk {
             RUNTIME.block_on(redeliver::clock::sleep(std::time::Duration::from_millis(10)));
         }
         panic!("it never told of {event}: {:?}", self.said.lock().unwrap());
+    }
+
+    /// All that it has told so far, as it told it.
+    pub(crate) fn told(&self) -> String {
+        self.lines.lock().unwrap().clone()
     }
 
     pub(crate) fn send(

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, pin::pin, task::Poll, time::Duration};
 
 use futures_util::poll;
 use http::{
-    HeaderMap, HeaderValue, Response, StatusCode, Version,
+    HeaderMap, Response, StatusCode, Version,
     header::{CONTENT_ENCODING, DATE, LOCATION, RETRY_AFTER},
 };
 use http_body_util::BodyExt as _;
@@ -16,7 +16,7 @@ use redeliver::{
     clock, retry_after,
 };
 
-use super::{Answer, Outcome, Time};
+use super::{Answer, Outcome, Time, sent::Sent};
 use crate::DeadReason;
 
 /// As much of an answer is read as may be worth showing.
@@ -49,15 +49,10 @@ impl Reading {
 }
 
 /// The outcome behind an answer. What was `sent` with the request and is secret is not shown, although many a page of an error shows it.
-pub(super) fn judge(
-    answer: &Response<Incoming>,
-    read: &Read,
-    reading: Reading,
-    sent: &[HeaderValue],
-) -> Outcome {
+pub(super) fn judge(answer: &Response<Incoming>, read: &Read, reading: Reading, sent: &Sent) -> Outcome {
     match answer.status().is_success() {
         true => Outcome::Delivered,
-        false => failed(answer, reading, &without_secrets(&read.start, sent)),
+        false => failed(answer, reading, &read.start, sent),
     }
 }
 
@@ -70,7 +65,7 @@ pub(super) struct Read {
 }
 
 /// An answer as a person may see it.
-pub(super) fn told(answer: &Response<Incoming>, read: &Read, sent: &[HeaderValue]) -> Answer {
+pub(super) fn told(answer: &Response<Incoming>, read: &Read, sent: &Sent) -> Answer {
     Answer {
         status: answer.status().as_u16(),
         protocol: match answer.version() {
@@ -80,14 +75,14 @@ pub(super) fn told(answer: &Response<Incoming>, read: &Read, sent: &[HeaderValue
         },
         said: match packed(answer.headers()) {
             Some(packed) if !read.start.is_empty() => format!("({packed})"),
-            _ => printable(&without_secrets(&read.start, sent)),
+            _ => printable(&sent.left_out_of(&read.start)),
         },
     }
 }
 
-fn failed(answer: &Response<Incoming>, reading: Reading, body: &str) -> Outcome {
+fn failed(answer: &Response<Incoming>, reading: Reading, body: &[u8], sent: &Sent) -> Outcome {
     let status = answer.status();
-    let reason = reason(status, answer.headers(), body);
+    let reason = reason(status, answer.headers(), body, sent);
     match reading.class(status, asked_wait(answer.headers())) {
         Class::Permanent if status == StatusCode::GONE => Outcome::Disable { reason },
         Class::Permanent => Outcome::Reject {
@@ -153,7 +148,7 @@ async fn read_body(
     tokio::time::timeout(wait(), reading).await.unwrap_or(false)
 }
 
-fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
+fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8], sent: &Sent) -> String {
     let mut reason = status.as_u16().to_string();
     if let Some(words) = status.canonical_reason() {
         let _ = write!(reason, " {words}");
@@ -161,7 +156,7 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
     if status.is_redirection() {
         match headers.get(LOCATION).map(|place| place.as_bytes()) {
             Some(place) => {
-                let place = shown(&String::from_utf8_lossy(place));
+                let place = shown(&sent.left_out_of(place));
                 let _ = write!(
                     reason,
                     ": points to {place}, which is not followed; set the destination's url to it if that is right"
@@ -175,7 +170,7 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &str) -> String {
         let _ = write!(reason, " ({packed})");
         return reason;
     }
-    let body = printable(body);
+    let body = printable(&sent.left_out_of(body));
     if !body.is_empty() {
         let _ = write!(reason, ": {body}");
     }
@@ -190,22 +185,6 @@ fn packed(headers: &HeaderMap) -> Option<String> {
         "its body is packed as {} and is not read",
         printable(&packed)
     ))
-}
-
-/// A secret is longer than this, in bytes: shorter words are found in any text.
-const SHORTEST_SECRET: usize = 8;
-
-fn without_secrets(body: &[u8], sent: &[HeaderValue]) -> String {
-    let mut text = String::from_utf8_lossy(body).into_owned();
-    // Of `Bearer abc`, what is shown may be `abc` alone.
-    let words = sent
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(str::split_whitespace);
-    for secret in words.filter(|word| word.len() >= SHORTEST_SECRET) {
-        text = text.replace(secret, "…");
-    }
-    text
 }
 
 fn asked_wait(headers: &HeaderMap) -> Option<Duration> {

@@ -181,12 +181,13 @@ pub(super) fn address(text: &str) -> Result<(Uri, String), InvalidHttp> {
     let scheme = text
         .split_once("://")
         .map(|(scheme, _)| scheme.to_ascii_lowercase());
+    // What is no URL may be anything, and is not shown: a token in the wrong variable is one.
     if !scheme.is_some_and(|scheme| scheme == "http" || scheme == "https") {
-        return Err(wrong("must start with http:// or https://"));
+        return Err(invalid("url", "must start with http:// or https://"));
     }
     let url: Uri = text
         .parse()
-        .map_err(|error| wrong(&format!("is no URL: {error}")))?;
+        .map_err(|error| invalid("url", format!("is no URL: {error}")))?;
     let Some(authority) = url.authority() else {
         return Err(wrong("has no host"));
     };

@@ -17,6 +17,7 @@ mod pool;
 mod probe;
 mod proxy;
 mod request;
+mod sent;
 mod shape;
 mod stream;
 mod target;
@@ -31,7 +32,7 @@ use std::{fmt, time::Duration};
 use futures_core::future::BoxFuture;
 use futures_util::future::{self, Either, FutureExt as _};
 use http::{
-    HeaderValue, Request, Response, StatusCode,
+    Request, Response, StatusCode,
     header::{AUTHORIZATION, PROXY_AUTHORIZATION},
 };
 use hyper::body::Incoming;
@@ -45,6 +46,7 @@ use failure::Failure;
 use network::Connections;
 use oauth::Tokens;
 use request::{Body, Shape};
+use sent::Sent;
 
 use super::{Answer, Delivery, Destination, Outcome, Trial};
 use crate::{
@@ -99,7 +101,7 @@ impl Http {
 
     /// What came of it, and what was answered if `told` is to be known.
     async fn attempt(&self, delivery: Delivery<'_>, told: bool, span: Option<&Span>) -> Trial {
-        let mut sent = Vec::new();
+        let mut sent = Sent::default();
         let time = Time {
             began: clock::now(),
             limit: delivery.timeout,
@@ -144,7 +146,7 @@ impl Http {
         &'a self,
         delivery: Delivery<'a>,
         span: Option<&Span>,
-        sent: &'a mut Vec<HeaderValue>,
+        sent: &'a mut Sent,
         time: Time,
     ) -> impl Future<Output = Result<Exchange, Outcome>> + Send {
         let request = match self
@@ -157,9 +159,11 @@ impl Http {
                 return Either::Left(future::ready(rejected).boxed());
             }
         };
-        // Many a page of an error shows what it was sent.
-        let sensitive = request.headers().values().filter(|value| value.is_sensitive());
-        sent.extend(sensitive.cloned());
+        *sent = Sent::of(&request);
+        let reader = self.connections.reader.as_ref();
+        if let Some(authorization) = reader.and_then(|proxy| proxy.authorization.clone()) {
+            sent.push(authorization);
+        }
         match &self.tokens {
             None => Either::Right(self.exchange(request, time, time.limit)),
             Some(tokens) => Either::Left(self.exchange_with(tokens, request, sent, time).boxed()),
@@ -233,7 +237,7 @@ impl Http {
         &self,
         tokens: &Tokens,
         mut request: Request<Body>,
-        sent: &mut Vec<HeaderValue>,
+        sent: &mut Sent,
         time: Time,
     ) -> Result<Exchange, Outcome> {
         let mut refused = None;

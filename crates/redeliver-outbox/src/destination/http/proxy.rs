@@ -23,18 +23,20 @@ impl Proxy {
     /// Reads `http://host:port` or `http://user:password@host:port`.
     pub(super) fn parse(text: &str) -> Result<Self, InvalidHttp> {
         let wrong = |rule: &str| invalid("proxy", format!("{:?} {rule}", shown(text)));
+        // What is no URL may be anything, and is not shown.
         let Some(rest) = text.trim().strip_prefix("http://") else {
-            return Err(wrong(
-                "must look like http://host:port; to a proxy there is no TLS",
-            ));
+            let rule = "must look like http://host:port; to a proxy there is no TLS";
+            return Err(invalid("proxy", rule));
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let (user, host) = match rest.rsplit_once('@') {
             Some((user, host)) => (Some(user), host),
             None => (None, rest),
         };
-        let address = Uri::try_from(format!("http://{host}"))
-            .map_err(|_| wrong("must look like http://host:port or http://user:password@host:port"))?;
+        let address = Uri::try_from(format!("http://{host}")).map_err(|_| {
+            let rule = "must look like http://host:port or http://user:password@host:port";
+            invalid("proxy", rule)
+        })?;
         if address.path() != "/" || address.query().is_some() {
             return Err(wrong("must have no path: http://host:port"));
         }

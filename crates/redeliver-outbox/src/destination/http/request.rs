@@ -19,6 +19,7 @@ use super::{
 use crate::{
     DeadReason, MessageId, Payload,
     destination::{Refusal, headers},
+    secrecy::is_secret_header,
     trace::TraceParent,
 };
 
@@ -155,7 +156,9 @@ impl Shape {
             let shown = || format!("the message's header {name} cannot be sent");
             let known = HeaderName::try_from(&name).map_err(|_| shown())?;
             self.check_name(&known)?;
-            headers.insert(known, HeaderValue::try_from(value).map_err(|_| shown())?);
+            let mut value = HeaderValue::try_from(value).map_err(|_| shown())?;
+            value.set_sensitive(is_secret_header(&name));
+            headers.insert(known, value);
         }
         headers::check_columns(message)?;
         if let Some(text) = &message.content_type {

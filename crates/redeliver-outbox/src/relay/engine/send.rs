@@ -80,6 +80,7 @@ impl Engine {
         if let Err((reason, error)) = fits(message, route)
             && !planted(Plant::PayloadNotExamined)
         {
+            let error = route.secrecy.cleared(&error, message);
             return Some(verdict::dead(message, route, None, reason, &error));
         }
         turn.count_first.then(|| Verdict::Counted {
@@ -116,6 +117,7 @@ impl Engine {
         self.window.sending(route);
         let treatment = &self.routes[route];
         let (destination, timeout) = (Arc::clone(&treatment.destination), time_for(treatment));
+        let secrecy = treatment.secrecy.clone();
         let traced = self.trace(&message);
         self.tasks.push(Box::pin(async move {
             let started = clock::now();
@@ -133,6 +135,8 @@ impl Engine {
                 false => cut_off(delivering, timeout).await,
             };
             let took = clock::now().since(started);
+            // Here, before anybody is told: what a destination says may be what it was sent.
+            let outcome = secrecy.cleared_outcome(outcome, &message);
             Event::Sent {
                 message,
                 lease,

@@ -44,6 +44,9 @@ pub(in crate::store) fn headless() -> StoreError {
         .next("restore it from a backup, or begin a new chain (docs/tables.md, The audit trail)")
 }
 
+/// What the audit calls it that somebody was shown what is marked secret.
+pub(in crate::store) const REVEAL: &str = "reveal";
+
 /// Something that an act has to say for itself.
 #[derive(Clone, Debug)]
 pub(in crate::store) struct Said<'a> {

@@ -49,6 +49,7 @@ pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
         put_away: row.flag()?,
         issue: row.text()?.map(|issue| Fingerprint::from_column(&issue)),
         payload: row.payload()?,
+        hidden: None,
     })
 }
 

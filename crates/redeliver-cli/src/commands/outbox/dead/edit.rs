@@ -9,8 +9,9 @@ use anyhow::Context as _;
 use clap::Args;
 use redeliver_outbox::{
     Payload,
-    desk::{Detail, Edit, MessageRef},
+    desk::{Detail, Edit, MessageRef, Record},
     limits,
+    secrecy::Hidden,
 };
 use serde_json::{Map, Value};
 
@@ -69,7 +70,7 @@ pub(super) async fn run(args: &EditArgs, outbox: &Outbox) -> anyhow::Result<Exit
         None if changes_nothing_else => Some(edited(&detail)?),
         None => None,
     };
-    if changes_nothing_else && new == record.payload {
+    if changes_nothing_else && (new == record.payload || new.as_ref() == Some(&untouched(record))) {
         output::note("nothing was changed");
         return Ok(Exit::Done);
     }
@@ -140,6 +141,16 @@ pub(crate) fn check(edit: &Edit, detail: &Detail) -> Result<(), BadInput> {
     message.validate().map_err(|error| BadInput(error.to_string()))
 }
 
+/// What an editor begins with: the payload; where some of it is hidden, a change of nothing; where all of it is, nothing.
+fn untouched(record: &Record) -> Payload {
+    let shown = || record.payload.clone().unwrap_or(Payload::Text(String::new()));
+    match record.hidden {
+        None => shown(),
+        Some(Hidden { whole: true, .. }) => Payload::from(""),
+        Some(Hidden { whole: false, .. }) => Payload::from("{}"),
+    }
+}
+
 /// The payload as it comes out of the operator's editor.
 fn edited(detail: &Detail) -> anyhow::Result<Payload> {
     let editor = ["VISUAL", "EDITOR"]
@@ -148,11 +159,15 @@ fn edited(detail: &Detail) -> anyhow::Result<Payload> {
         .ok_or_else(|| {
             BadInput("nothing to change: give --payload, or set EDITOR to your editor".to_owned())
         })?;
-    let before = detail
-        .record
-        .payload
-        .clone()
-        .unwrap_or(Payload::Text(String::new()));
+    let before = untouched(&detail.record);
+    if let Some(hidden) = detail.record.hidden {
+        output::note(match hidden.whole {
+            true => "the payload is marked secret: what is written here takes its place",
+            false => {
+                "fields of the payload are marked secret: name here what is to change (null removes a field), and all else stays"
+            }
+        });
+    }
     let file = Scratch::holding(before.as_bytes())?;
     let mut words = editor.split_whitespace();
     let status = Command::new(words.next().unwrap_or_default())

@@ -7,12 +7,14 @@ use std::{
 use anyhow::Context as _;
 use clap::Args;
 use redeliver_outbox::{
-    desk::{MessageRef, Page, Record},
+    MessageId,
+    desk::{Filter, MessageRef, Page, Record},
     state::Status,
 };
 
 use super::{
     super::{
+        act_flags::WhoFlag,
         database::{DatabaseFlags, Outbox},
         filter_flags::{FilterFlags, ReasonFlag},
         form::RecordForm,
@@ -40,6 +42,12 @@ pub(super) struct ExportArgs {
     /// Overwrite the file if it is there
     #[arg(long, requires = "output")]
     force: bool,
+    /// With what is marked secret, too; the audit trail tells who did
+    #[arg(long)]
+    reveal: bool,
+    /// Why, for the audit
+    #[arg(long, value_name = "TEXT", default_value = "", requires = "reveal")]
+    why: String,
     /// Taken because other commands have it: an export is JSON lines anyway
     #[arg(long, hide = true)]
     json: bool,
@@ -47,6 +55,8 @@ pub(super) struct ExportArgs {
     filter: FilterFlags,
     #[command(flatten)]
     reason: ReasonFlag,
+    #[command(flatten)]
+    who: WhoFlag,
     #[command(flatten)]
     pub(super) database: DatabaseFlags,
 }
@@ -68,6 +78,7 @@ pub(super) async fn run(args: &ExportArgs, outbox: &Outbox) -> anyhow::Result<Ex
     let (mut count, mut named) = (0, Vec::new());
     loop {
         let records = outbox.desk().list(&filter, page, true).await?;
+        let records = shown(args, outbox, records).await?;
         for record in &records {
             if !write(&mut file, record)? {
                 return Ok(Exit::Done);
@@ -90,6 +101,39 @@ pub(super) async fn run(args: &ExportArgs, outbox: &Outbox) -> anyhow::Result<Ex
     output::note(&format!("exported {count}"));
     missed(outbox, &named, &args.ids, "exported").await?;
     Ok(Exit::Done)
+}
+
+/// The dead letters as they are exported: whole, or not at all. What is hidden could not be put back.
+async fn shown(args: &ExportArgs, outbox: &Outbox, records: Vec<Record>) -> anyhow::Result<Vec<Record>> {
+    let hidden: Vec<MessageId> = records
+        .iter()
+        .filter(|record| record.is_hidden())
+        .map(|record| record.id)
+        .collect();
+    let Some(first) = hidden.first() else {
+        return Ok(records);
+    };
+    if !args.reveal {
+        return Err(BadInput(format!(
+            "message {} holds what is marked secret: add --reveal if it is to leave the outbox, which the audit trail tells, or narrow what is \
+             exported",
+            first.number()
+        ))
+        .into());
+    }
+    // On record before anybody has seen it.
+    outbox.desk().reveal(&hidden, &args.who.act(&args.why)).await?;
+    let all = Filter {
+        messages: records.iter().map(|record| MessageRef::Id(record.id)).collect(),
+        ..Filter::default()
+    };
+    let page = Page {
+        until: None,
+        after: None,
+        limit: records.len(),
+        newest_first: false,
+    };
+    Ok(outbox.revealed().list(&all, page, true).await?)
 }
 
 /// A file that is there is somebody's; a pipe or a device is not lost by writing to it.

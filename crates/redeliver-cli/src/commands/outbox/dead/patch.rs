@@ -1,5 +1,8 @@
 use clap::Args;
-use redeliver_outbox::desk::{MessageRef, NoSight, Patch, PatchPreview, Patched, Record, Refused, Sight};
+use redeliver_outbox::{
+    desk::{MessageRef, NoSight, Patch, PatchPreview, Patched, Record, Refused, Sight},
+    destination::Routes,
+};
 use serde_json::{Map, Value};
 
 use super::{
@@ -98,10 +101,10 @@ pub(super) async fn run(args: &PatchArgs, outbox: &Outbox) -> anyhow::Result<Exi
             chosen.check("patch")?;
             let preview = outbox.desk().preview_patch(&chosen.filter, args.limit).await?;
             if args.preview && args.json {
-                output::json(&PatchPreviewForm::of(&preview, &patch));
+                output::json(&PatchPreviewForm::of(&preview, &patch, &outbox.settings.routes));
                 return Ok(Exit::Done);
             }
-            show(&preview, &patch);
+            show(&preview, &patch, &outbox.settings.routes);
             let count = preview.sight.len();
             let not_there = |named: &&MessageRef| !preview.sight.contains(number(**named));
             let not_there = args.ids.iter().filter(not_there).copied().collect();
@@ -143,22 +146,22 @@ fn fields(text: Option<&str>) -> Result<Map<String, Value>, BadInput> {
     fields.map_err(|error| BadInput(format!("--patch: must be a JSON object ({error})")))
 }
 
-fn show(preview: &PatchPreview, patch: &Patch) {
+fn show(preview: &PatchPreview, patch: &Patch, routes: &Routes) {
     let letters = match preview.matched {
         1 => "1 dead letter matches".to_owned(),
         matched => format!("{matched} dead letters match"),
     };
     output::note(&letters);
     for letter in &preview.sample {
-        for line in sample(letter, patch) {
+        for line in sample(letter, patch, routes) {
             output::note(&line);
         }
     }
 }
 
 /// What would change in one of them, line by line.
-fn sample(letter: &Record, patch: &Patch) -> Vec<String> {
-    let edit = patch.edit(letter);
+fn sample(letter: &Record, patch: &Patch, routes: &Routes) -> Vec<String> {
+    let edit = patch.shown(letter, &letter.secrecy(routes));
     let mut head = format!("message {}", letter.id.number());
     if let Some(note) = note(edit.as_ref()) {
         return vec![format!("{head}: nothing, {note}")];

@@ -3,6 +3,7 @@
 use redeliver_outbox::{
     MessageId,
     desk::{Edit, Patch, PatchPreview, Patched, Record, Refused},
+    destination::Routes,
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,13 +24,15 @@ pub(crate) struct PatchPreviewForm<'a> {
 }
 
 impl<'a> PatchPreviewForm<'a> {
-    pub(crate) fn of(preview: &'a PatchPreview, patch: &Patch) -> Self {
+    pub(crate) fn of(preview: &'a PatchPreview, patch: &Patch, routes: &Routes) -> Self {
         let sample = preview.sample.iter();
         Self {
             matching: preview.matched,
             chosen: preview.sight.len(),
             seen: preview.sight.to_string(),
-            sample: sample.map(|letter| SampleForm::of(letter, patch)).collect(),
+            sample: sample
+                .map(|letter| SampleForm::of(letter, patch, routes))
+                .collect(),
         }
     }
 }
@@ -52,8 +55,8 @@ struct SampleForm<'a> {
 }
 
 impl<'a> SampleForm<'a> {
-    fn of(letter: &'a Record, patch: &Patch) -> Self {
-        let edit = patch.edit(letter);
+    fn of(letter: &'a Record, patch: &Patch, routes: &Routes) -> Self {
+        let edit = patch.shown(letter, &letter.secrecy(routes));
         let note = note(edit.as_ref());
         let edit = edit.unwrap_or_default();
         Self {

@@ -30,10 +30,7 @@ impl Serving {
         }
         settings.database.clone_from(&old.database);
         settings.names = old.names.clone();
-        let outbox = Outbox {
-            settings,
-            opened: self.outbox.opened.clone(),
-        };
+        let outbox = Outbox::new(settings, self.outbox.opened.clone());
         self.relays.follow(&outbox, &self.reader, &self.telemetry).await;
         self.desk.follow(&outbox, self.relays.counting());
         self.outbox = outbox;

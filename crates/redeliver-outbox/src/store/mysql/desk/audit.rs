@@ -67,6 +67,13 @@ pub(super) async fn append_all(work: &mut Work<'_>, act: &Act, said: &[Said<'_>]
     Ok(())
 }
 
+pub(super) async fn reveal(store: &MySqlStore, messages: &[MessageId], act: &Act) -> Result<()> {
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    append_all(&mut work, act, &Said::of_each(chain::REVEAL, messages, "")).await?;
+    work.commit().await
+}
+
 fn values(entry: &AuditRecord) -> [Value; 9] {
     [
         entry.number.into(),

@@ -110,6 +110,10 @@ impl Desk for MySqlStore {
         Box::pin(replay::replay(self, replay, after, act))
     }
 
+    fn reveal<'a>(&'a self, messages: &'a [MessageId], act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        Box::pin(audit::reveal(self, messages, act))
+    }
+
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
         Box::pin(async move {
             let new = by_hand(destination, act)?;

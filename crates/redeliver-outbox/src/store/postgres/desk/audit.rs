@@ -87,6 +87,16 @@ pub(super) async fn append_all(session: &Session<'_>, act: &Act, said: &[Said<'_
     Ok(())
 }
 
+pub(super) async fn reveal(inner: &Inner, messages: &[MessageId], act: &Act) -> Result<()> {
+    let mut session = inner.session().await?;
+    session.opens();
+    session.begin(Begin::Desk).await?;
+    append_all(&session, act, &Said::of_each(chain::REVEAL, messages, "")).await?;
+    session.commit().await?;
+    session.closed();
+    Ok(())
+}
+
 async fn lock(session: &Session<'_>) -> Result<Chain> {
     let locked = session
         .read(include_str!("../sql/lock_audit.sql"), &[], chain::chain)

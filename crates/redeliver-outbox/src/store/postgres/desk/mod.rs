@@ -134,6 +134,10 @@ impl Desk for PostgresStore {
         Box::pin(self.0.limited(replay::replay(&self.0, replay, after, act)))
     }
 
+    fn reveal<'a>(&'a self, messages: &'a [MessageId], act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.0.limited(audit::reveal(&self.0, messages, act)))
+    }
+
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
         Box::pin(self.0.limited(async move {
             let new = by_hand(destination, act)?;

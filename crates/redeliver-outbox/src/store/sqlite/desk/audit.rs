@@ -60,6 +60,10 @@ pub(super) fn append_all(session: &Session<'_>, act: &Act, said: &[Said<'_>]) ->
     Ok(())
 }
 
+pub(super) fn reveal(session: &Session<'_>, messages: &[MessageId], act: &Act) -> Done<()> {
+    append_all(session, act, &Said::of_each(chain::REVEAL, messages, ""))
+}
+
 fn head(session: &Session<'_>) -> Done<Option<chain::Chain>> {
     Ok(session
         .read(include_str!("../sql/audit_chain.sql"), [], chain::chain)?

@@ -137,6 +137,13 @@ impl Desk for SqliteStore {
         })
     }
 
+    fn reveal<'a>(&'a self, messages: &'a [MessageId], act: &'a Act) -> BoxFuture<'a, Result<()>> {
+        let (messages, act) = (messages.to_vec(), act.clone());
+        self.run(Purpose::Write, move |session| {
+            audit::reveal(session, &messages, &act)
+        })
+    }
+
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>> {
         let (new, act) = (by_hand(destination, act), act.clone());
         self.run(Purpose::Write, move |session| hold::begin(session, &new?, &act))

@@ -1,15 +1,15 @@
-//! JSON Merge Patch (RFC 7396), which leaves what it does not name as it was written: the order of fields, and every digit of a number.
+//! JSON that is changed in one place and stays as it was written in all others: the order of fields, and every digit of a number.
 
 use std::fmt;
 
 use serde::{
     Deserialize, Deserializer,
-    de::{MapAccess, Visitor},
+    de::{IgnoredAny, MapAccess, Visitor},
 };
 use serde_json::{Map, Value, value::RawValue};
 
-/// The members of an object, in their order.
-struct Members(Vec<(String, Box<RawValue>)>);
+/// The members of an object, in their order, each as often as it was written.
+pub(crate) struct Members(pub(crate) Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -33,9 +33,15 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// The text with the patch in it; none if the text is no JSON.
-pub(super) fn patched(text: &str, patch: &Map<String, Value>) -> Option<String> {
-    serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+/// A member of an object, as it is written.
+pub(crate) fn member(name: &str, value: &str) -> String {
+    format!("{}:{value}", Value::from(name))
+}
+
+/// The text after a JSON Merge Patch (RFC 7396); none if the text is no JSON.
+#[must_use]
+pub(crate) fn patched(text: &str, patch: &Map<String, Value>) -> Option<String> {
+    serde_json::from_str::<IgnoredAny>(text).ok()?;
     Some(merged(text, patch))
 }
 
@@ -62,10 +68,6 @@ fn merged(text: &str, patch: &Map<String, Value>) -> String {
         });
     let members: Vec<String> = kept.chain(new).collect();
     format!("{{{}}}", members.join(","))
-}
-
-fn member(name: &str, value: &str) -> String {
-    format!("{}:{value}", Value::from(name))
 }
 
 #[cfg(test)]
