@@ -24,18 +24,23 @@ const LANES: usize = 200;
 struct LaneForm<'a> {
     destination: &'a str,
     key: &'a str,
-    /// parked: somebody has to act; blocked: its head waits for its next attempt.
+    /// held: an operator parked it; parked: it stands still for a dead letter, and somebody has to act; blocked: its head waits for its next
+    /// attempt.
     standing: &'static str,
-    /// The message that it waits for.
-    head: String,
+    /// The message that it waits for, or that died in it while it was held.
+    head: Option<String>,
     /// How many live messages are in it, as far as was counted.
     depth: u64,
     /// Whether there may be more.
     or_more: bool,
-    /// Since when it is parked, or when the head of a blocked one was inserted.
+    /// Since when it is held or parked, or when the head of a blocked one was inserted.
     since: String,
     /// Why the head of a parked one was quarantined.
     reason: Option<&'static str>,
+    /// Who parked a held one.
+    who: Option<&'a str>,
+    /// Why.
+    why: Option<&'a str>,
     /// How often the head of a blocked one was attempted.
     attempts: Option<u32>,
     next_attempt_at: Option<String>,
@@ -48,11 +53,13 @@ impl<'a> LaneForm<'a> {
             destination: &lane.lane.destination,
             key: &lane.lane.key,
             standing: "parked",
-            head: lane.head.to_string(),
+            head: lane.head.map(|head| head.to_string()),
             depth: lane.depth.messages,
             or_more: lane.depth.or_more,
             since: String::new(),
             reason: None,
+            who: None,
+            why: None,
             attempts: None,
             next_attempt_at: None,
             error: None,
@@ -61,6 +68,13 @@ impl<'a> LaneForm<'a> {
             Standing::Parked { reason, since } => Self {
                 since: since.to_string(),
                 reason: reason.map(|reason| reason.as_str()),
+                ..form
+            },
+            Standing::Held { who, why, since } => Self {
+                standing: "held",
+                since: since.to_string(),
+                who: Some(who),
+                why: Some(why),
                 ..form
             },
             Standing::Blocked {

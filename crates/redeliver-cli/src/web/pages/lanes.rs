@@ -27,8 +27,7 @@ struct Row {
     href: String,
     destination: String,
     chip: Chip,
-    head: i64,
-    head_href: String,
+    head: Option<(i64, String)>,
     depth: String,
     since: When,
     next: Option<When>,
@@ -54,7 +53,7 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
     let now = Timestamp::wall();
     let (parked, blocked): (Vec<&StandingLane>, Vec<&StandingLane>) = lanes
         .iter()
-        .partition(|lane| matches!(lane.standing, Standing::Parked { .. }));
+        .partition(|lane| !matches!(lane.standing, Standing::Blocked { .. }));
     let rows = |lanes: Vec<&StandingLane>| lanes.into_iter().map(|lane| row(lane, now)).collect();
     let page = Lanes {
         frame: Frame::new("Lanes", LANES, &site, &visitor),
@@ -79,6 +78,13 @@ fn row(lane: &StandingLane, now: Timestamp) -> Row {
                 .map_or("being tried again", DeadReason::as_str)
                 .replace('_', " "),
         ),
+        Standing::Held { who, why, since } => (
+            Chip::new("held", "‖", "parked by hand"),
+            when(*since),
+            None,
+            None,
+            by_hand(who, why),
+        ),
         Standing::Blocked {
             attempts,
             next_attempt_at,
@@ -98,13 +104,20 @@ fn row(lane: &StandingLane, now: Timestamp) -> Row {
         href: address::messages(&[("to", &id.destination), ("key", &id.key)]),
         destination: readable::line(&id.destination, 60),
         chip,
-        head: lane.head.number(),
-        head_href: message::address(lane.head),
+        head: lane.head.map(|head| (head.number(), message::address(head))),
         depth: depth(lane.depth),
         since,
         next,
         attempts,
         why,
+    }
+}
+
+fn by_hand(who: &str, why: &str) -> String {
+    let who = readable::line(who, 60);
+    match readable::line(why, 160) {
+        why if why.is_empty() => who,
+        why => format!("{who}: {why}"),
     }
 }
 
