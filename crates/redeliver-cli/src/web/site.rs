@@ -71,6 +71,7 @@ impl Site {
     pub(crate) fn changed(&self) {
         self.status.outdate();
         self.issues.outdate();
+        self.lanes.outdate();
     }
 
     /// The figures for whoever waits for them: a program.

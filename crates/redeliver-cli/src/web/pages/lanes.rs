@@ -7,17 +7,23 @@ use axum::extract::State;
 use redeliver_outbox::{
     DeadReason, Timestamp,
     desk::{Depth, Standing, StandingLane},
+    store::LaneId,
 };
 
 use super::{
+    acting::Acting,
     address,
+    done::Done,
     frame::{Answered, Frame, LANES, Visitor, page as answer},
     message,
     words::{Chip, When, freshness, grouped},
 };
 use crate::{
     readable,
-    web::site::{LANES_SHOWN, Site},
+    web::{
+        problem::Problem,
+        site::{LANES_SHOWN, Site},
+    },
 };
 
 /// One lane.
@@ -33,6 +39,8 @@ struct Row {
     next: Option<When>,
     attempts: Option<u32>,
     why: String,
+    /// The lane exactly, for the form that lets it go on.
+    lane: LaneId,
 }
 
 #[derive(Debug, Template)]
@@ -110,7 +118,41 @@ fn row(lane: &StandingLane, now: Timestamp) -> Row {
         next,
         attempts,
         why,
+        lane: id.clone(),
     }
+}
+
+pub(super) async fn park(State(site): State<Arc<Site>>, acting: Acting) -> Answered {
+    let parked = site.desk.park_lane(&named(&acting)?, &acting.act()).await?;
+    let done = if parked.new {
+        Done::LaneParked
+    } else {
+        Done::LaneParkedBefore
+    };
+    Ok(acting.went(&done.at("/lanes", 1)))
+}
+
+pub(super) async fn resume(State(site): State<Arc<Site>>, acting: Acting) -> Answered {
+    let ended = site.desk.resume_lane(&named(&acting)?, &acting.act()).await?;
+    let done = match ended {
+        Some(_) => Done::LaneResumed,
+        None => Done::LaneNotParked,
+    };
+    Ok(acting.went(&done.at("/lanes", 1)))
+}
+
+/// The lane that a form names, its key to the last blank.
+fn named(acting: &Acting) -> Result<LaneId, Problem> {
+    let field = |name| acting.fields.exact(name).unwrap_or_default().to_owned();
+    let lane = LaneId {
+        destination: field("destination"),
+        key: field("key"),
+    };
+    if lane.destination.is_empty() || lane.key.is_empty() {
+        let what = "a lane is a destination and a key: go back and give both";
+        return Err(Problem::bad_request(what));
+    }
+    Ok(lane)
 }
 
 fn by_hand(who: &str, why: &str) -> String {
