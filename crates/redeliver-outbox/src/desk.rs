@@ -9,6 +9,7 @@ mod discreet;
 mod edit;
 mod filter;
 mod job;
+mod lane;
 mod look;
 mod patch;
 mod replay;
@@ -21,6 +22,7 @@ pub use discreet::Discreet;
 pub use edit::{Edit, NoSeen, Seen};
 pub use filter::NoFilter;
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
+pub use lane::{LaneHold, Parked, ResumedLane};
 pub use look::{
     Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,
     TableStorage,
@@ -212,6 +214,8 @@ pub struct Detail {
     pub gap: bool,
     /// The message that its lane stands still for, if it does.
     pub parked_behind: Option<MessageId>,
+    /// The hold of its lane, if an operator has parked it.
+    pub lane_hold: Option<LaneHold>,
     /// The message of its lane that is before it and still live, if there is one.
     pub waits_behind: Option<MessageId>,
     /// The event that it was made of, if it was made of one and the history tells.
@@ -238,9 +242,10 @@ pub struct AuditRecord {
     pub at: Timestamp,
     /// Who.
     pub who: String,
-    /// What: `edit`, `redrive`, `discard`, `import`, `replay`, `reveal`; to a destination: `pause`, `disable`, `resume`.
+    /// What: `edit`, `redrive`, `discard`, `import`, `replay`, `reveal`; to a destination: `pause`, `disable`, `resume`; to a
+    /// lane: `park_lane`, `resume_lane`.
     pub action: String,
-    /// To which message; none for an act on a destination, which the detail names.
+    /// To which message; none for an act on a destination or a lane, which the detail names.
     pub message: Option<MessageId>,
     /// Why.
     pub why: String,
@@ -399,7 +404,19 @@ pub trait Desk: Schema + Look {
     /// The workers, and how each of them found its destinations at its last beat.
     fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>>;
 
-    /// The lanes that stand still.
+    /// Parks a lane: nothing of it goes out from the relays' next reads on, until it is resumed, and nothing is lost. What is on its way is
+    /// finished. One that is parked by hand already stays as it is, and that is said; one that stands still for a dead letter is parked by
+    /// hand from now on. There must be a live message in it.
+    fn park_lane<'a>(&'a self, lane: &'a LaneId, act: &'a Act) -> BoxFuture<'a, Result<Parked>>;
+
+    /// Lets a lane go on that was parked, by hand or for a dead letter, and says how it stood; none if it did not. The dead letter stays one.
+    fn resume_lane<'a>(
+        &'a self,
+        lane: &'a LaneId,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<ResumedLane>>>;
+
+    /// The lanes that stand still, each with the message that it stands still for, whose number is 0 if an operator parked it.
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>>;
 
     /// Forgets some of what is old: one bounded batch a table.

@@ -129,6 +129,8 @@ pub const POSTGRES_SHARDS: u16 = 64;
 pub const MYSQL_SHARDS: u16 = 16;
 /// How long to wait for another process that is changing the tables of MariaDB or MySQL.
 pub const MYSQL_MIGRATION_WAIT: Duration = Duration::from_secs(600);
+/// A due message of a lane that stands still looks again after this long.
+pub const STANDING_LANE_LOOK: Duration = Duration::from_secs(60);
 /// How long a lane that was let go on is remembered: longer than any relay that is alive goes without reading.
 pub const RESUMED_LANE_RETENTION: Duration = Duration::from_secs(3600);
 /// How long a worker that has gone, and that owns nothing, is still shown to operators.

@@ -71,6 +71,8 @@ plants! {
     ScheduledNotLoaded = "scheduled-not-loaded": "a new owner forgets which messages hold their lanes back",
     DueBeforeCaughtUp = "due-before-caught-up": "a due message overtakes predecessors that were not read yet",
     LaneNeverResumes = "lane-never-resumes": "a lane that an operator has set going stands still",
+    ParkedByHandIgnored = "parked-by-hand-ignored": "a lane that an operator has parked goes on",
+    GapNotRecorded = "gap-not-recorded": "that a lane goes on without a dead letter is not kept with it",
     DiscardLeavesLaneParked = "discard-leaves-lane-parked": "a lane stays parked when its head is discarded",
     LetGoForgotten = "let-go-forgotten": "what was let go for want of room is not read again",
     RereadEndsEarly = "reread-ends-early": "a lane that was read again in part is taken for complete",

@@ -137,6 +137,7 @@ fn tell(swept: &Swept, took: Duration, plant: Option<Plant>) {
         ("redriven", counts.redriven),
         ("discarded", counts.discarded),
         ("destinations paused", counts.holds),
+        ("lanes parked by hand", counts.parks),
         ("crashes", counts.crashes),
         ("pauses", counts.pauses),
         ("stops", counts.stops),

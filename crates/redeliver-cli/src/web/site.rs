@@ -107,6 +107,7 @@ impl Site {
     pub(crate) fn changed(&self) {
         self.known.status.outdate();
         self.known.issues.outdate();
+        self.known.lanes.outdate();
     }
 
     /// The figures for whoever waits for them: a program.

@@ -34,6 +34,9 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         "destination pause",
         "destination resume",
         "destination enable",
+        "lane list",
+        "lane park",
+        "lane resume",
         "job list",
         "job show",
         "job follow",
@@ -48,7 +51,7 @@ fn every_command_has_its_help_with_examples_and_exit_codes() {
         assert!(ran.out.contains("Exit codes:"), "{command}");
         insta::assert_snapshot!(format!("help_{}", command.replace(' ', "_")), ran.out);
     }
-    for group in ["dead", "destination", "job"] {
+    for group in ["dead", "destination", "lane", "job"] {
         insta::assert_snapshot!(format!("help_{group}"), folder.run(&[group, "--help"]).done().out);
     }
 }

@@ -16,6 +16,7 @@ mod errors;
 mod events;
 mod help;
 mod job;
+mod lane;
 mod listen;
 mod listening;
 mod look;

@@ -130,6 +130,15 @@ pub(super) enum Event {
     LetGo {
         destination: String,
     },
+    LaneParked {
+        destination: String,
+        key: String,
+    },
+    LaneResumed {
+        destination: String,
+        key: String,
+        without: Option<i64>,
+    },
     Calm,
 }
 
@@ -322,6 +331,20 @@ impl fmt::Display for Event {
             Self::Edited { number } => write!(f, "an operator edits message {number}"),
             Self::Held { destination } => write!(f, "an operator pauses {destination}"),
             Self::LetGo { destination } => write!(f, "an operator lets {destination} go on"),
+            Self::LaneParked { destination, key } => {
+                write!(f, "an operator parks the lane {destination} / {key}")
+            }
+            Self::LaneResumed {
+                destination,
+                key,
+                without,
+            } => {
+                write!(f, "an operator lets the lane {destination} / {key} go on")?;
+                match without {
+                    Some(number) => write!(f, " without message {number}"),
+                    None => Ok(()),
+                }
+            }
             Self::Calm => f.write_str("the storm is over: no more faults"),
         }
     }
@@ -371,7 +394,13 @@ impl History {
                     && event
                         .process()
                         .is_some_and(|process| processes.contains(&process)))
-                || matches!(event, Event::ClockStepped { .. } | Event::Calm)
+                || matches!(
+                    event,
+                    Event::ClockStepped { .. }
+                        | Event::Calm
+                        | Event::LaneParked { .. }
+                        | Event::LaneResumed { .. }
+                )
         };
         let mut shown: Vec<String> = Vec::new();
         let mut last: Option<(String, usize)> = None;

@@ -133,7 +133,7 @@ pub(super) fn made_of(connection: &Connection, event: i64) -> Result<Vec<(i64, S
 /// The head that a lane stands still for.
 pub(super) fn parked(connection: &Connection, destination: &str, key: &str) -> Result<Option<i64>> {
     let mut statement = connection.prepare_cached(
-        "SELECT head FROM redeliver_lanes WHERE destination = ?1 AND lane = ?2 AND resumed_at IS NULL",
+        "SELECT head FROM redeliver_lanes WHERE destination = ?1 AND lane = ?2 AND resumed_at IS NULL AND head <> 0",
     )?;
     statement
         .query_row((destination, key), |row| row.get(0))

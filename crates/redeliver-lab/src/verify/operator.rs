@@ -7,12 +7,15 @@ use redeliver_outbox::{
     DeadReason, MessageId, Payload,
     desk::{Act, Desk as _, Edit, Filter, MessageRef},
     state,
-    store::StoreError,
+    store::{LaneId, StoreError},
 };
 
 use super::{
     chance::Chance,
-    checks::acts::{self, Before},
+    checks::{
+        acts::{self, Before},
+        parks,
+    },
     history::Event,
     look,
     world::World,
@@ -76,6 +79,78 @@ pub(super) async fn hold(world: Arc<World>) {
     }
 }
 
+/// Parks lanes and lets them go on, those among them that stand still for a dead letter.
+pub(super) async fn lanes(world: Arc<World>) {
+    if !world.scenario.faults.parks {
+        return;
+    }
+    let mut chance = Chance::new(world.scenario.seed, "lanes");
+    loop {
+        clock::sleep(chance.millis(200, 8_000)).await;
+        if world.is_calm() {
+            return;
+        }
+        let park = chance.happens(0.5);
+        let sql = match park {
+            true => {
+                "SELECT DISTINCT destination, lane FROM redeliver_outbox WHERE lane IS NOT NULL AND destination <> '' ORDER BY 1, 2"
+            }
+            false => {
+                "SELECT destination, lane FROM redeliver_lanes WHERE resumed_at IS NULL ORDER BY destination, lane"
+            }
+        };
+        let lanes = lanes_of(&world, sql);
+        match chance.pick(&lanes) {
+            Some(lane) if park => park_lane(&world, lane).await,
+            Some(lane) => resume_lane(&world, lane).await,
+            None => {}
+        }
+    }
+}
+
+fn lanes_of(world: &World, sql: &str) -> Vec<LaneId> {
+    let found = world.look(|connection| {
+        let lane = |row: &rusqlite::Row<'_>| {
+            Ok(LaneId {
+                destination: row.get(0)?,
+                key: row.get(1)?,
+            })
+        };
+        connection.prepare_cached(sql)?.query_map([], lane)?.collect()
+    });
+    found.unwrap_or_default()
+}
+
+async fn park_lane(world: &World, lane: &LaneId) {
+    match world.store.park_lane(lane, &holder()).await {
+        Ok(parked) if parked.new => world.tell(Event::LaneParked {
+            destination: lane.destination.clone(),
+            key: lane.key.clone(),
+        }),
+        Ok(_) => {}
+        Err(error) => world.object("acts", None, format!("parking a lane failed by itself: {error}")),
+    }
+}
+
+async fn resume_lane(world: &World, lane: &LaneId) {
+    match world.store.resume_lane(lane, &holder()).await {
+        Ok(Some(resumed)) => {
+            world.tell(Event::LaneResumed {
+                destination: lane.destination.clone(),
+                key: lane.key.clone(),
+                without: resumed.without.map(MessageId::number),
+            });
+            parks::check_resumed(world, &resumed);
+        }
+        Ok(None) => {}
+        Err(error) => world.object(
+            "acts",
+            None,
+            format!("letting a lane go on failed by itself: {error}"),
+        ),
+    }
+}
+
 async fn pause(world: &World, destination: &str) {
     match world.store.pause(destination, &holder()).await {
         Ok(held) if held.new => world.tell(Event::Held {
@@ -107,6 +182,10 @@ fn holder() -> Act {
 pub(super) async fn tidy(world: &World) {
     for plan in &world.scenario.destinations {
         let_go(world, &plan.name).await;
+    }
+    let by_hand = "SELECT destination, lane FROM redeliver_lanes WHERE resumed_at IS NULL AND head = 0 ORDER BY destination, lane";
+    for lane in lanes_of(world, by_hand) {
+        resume_lane(world, &lane).await;
     }
     let heads = world.look(|connection| {
         let sql = "SELECT dead.number, dead.redrives FROM redeliver_lanes AS lane

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use redeliver_outbox::MessageId;
 
 use super::{
-    checks::holds::Known,
+    checks::{holds::Known, parks},
     history::{Kind, LeaseSeen, ProcessId},
 };
 
@@ -65,6 +65,8 @@ pub(super) struct Life {
     pub(super) flying: BTreeMap<String, usize>,
     /// What it knows of destinations that are held.
     pub(super) holds: Known,
+    /// What it knows of lanes that are parked by hand.
+    pub(super) parks: parks::Known,
 }
 
 /// When a shard was claimed, in each epoch.

@@ -75,6 +75,8 @@ pub struct Counts {
     pub discarded: u64,
     /// Destinations that operators paused.
     pub holds: u64,
+    /// Lanes that operators parked.
+    pub parks: u64,
     /// Duplicates by their cause.
     pub duplicates: BTreeMap<Cause, u64>,
 }
@@ -101,6 +103,7 @@ impl Counts {
             (&mut self.redriven, other.redriven),
             (&mut self.discarded, other.discarded),
             (&mut self.holds, other.holds),
+            (&mut self.parks, other.parks),
         ] {
             *mine += theirs;
         }

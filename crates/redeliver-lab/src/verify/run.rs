@@ -102,6 +102,7 @@ async fn storm_and_calm(world: &Arc<World>) {
     others.spawn(chaos::rage(Arc::clone(world), Arc::clone(&slots)));
     others.spawn(operator::work(Arc::clone(world)));
     others.spawn(operator::hold(Arc::clone(world)));
+    others.spawn(operator::lanes(Arc::clone(world)));
     clock::sleep(world.scenario.storm).await;
     while producers.join_next().await.is_some() {}
     world.calm_down();
@@ -154,6 +155,7 @@ fn outcome(world: &World, causes: &[Cause]) -> Outcome {
             Event::Redriven { .. } => &mut counts.redriven,
             Event::Discarded { .. } => &mut counts.discarded,
             Event::Held { .. } => &mut counts.holds,
+            Event::LaneParked { .. } => &mut counts.parks,
             _ => continue,
         };
         *counter += 1;

@@ -91,6 +91,8 @@ pub(super) struct Faults {
     pub(super) operator: bool,
     /// Destinations are paused and resumed.
     pub(super) holds: bool,
+    /// Lanes are parked and resumed by hand.
+    pub(super) parks: bool,
 }
 
 /// The largest sum of all steps of the database's clock, one way or the other.
@@ -123,6 +125,7 @@ impl Scenario {
             scenario.interested = names.into_iter().filter(|_| chance.happens(0.8)).collect();
         }
         scenario.draw_holds(&mut Chance::new(seed, "holds"));
+        scenario.faults.parks = Chance::new(seed, "parks").happens(0.5);
         scenario
     }
 
@@ -232,6 +235,7 @@ impl Faults {
             poison: chance.sometimes(0.2, 0.005, 0.02),
             operator: chance.happens(0.6),
             holds: false,
+            parks: false,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A store between the relay and the real one: it fails before or after, it is slow, and it compares every write with the tables.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use redeliver::clock;
@@ -13,7 +13,7 @@ use redeliver_outbox::{
 };
 
 use super::{
-    checks::{holds, leases, reads, writes},
+    checks::{holds, leases, parks, reads, writes},
     history::Event,
     process::Control,
     world::World,
@@ -212,6 +212,7 @@ impl Store for Troubled {
         Box::new(TroubledReader {
             inner: self.inner().reader(),
             seen: reads::Progress::default(),
+            owned: BTreeMap::new(),
             store: self.clone(),
         })
     }
@@ -234,6 +235,7 @@ struct TroubledReader {
     store: Troubled,
     inner: Box<dyn Reader>,
     seen: reads::Progress,
+    owned: BTreeMap<u16, Lease>,
 }
 
 impl fmt::Debug for TroubledReader {
@@ -245,21 +247,29 @@ impl fmt::Debug for TroubledReader {
 impl Reader for TroubledReader {
     fn own(&mut self, lease: Lease) {
         self.seen.own(lease.shard);
+        self.owned.insert(lease.shard, lease);
         self.inner.own(lease);
     }
 
     fn disown(&mut self, shard: u16) {
         self.seen.disown(shard);
+        self.owned.remove(&shard);
         self.inner.disown(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
         let (store, inner, seen) = (&self.store, &mut self.inner, &mut self.seen);
-        Box::pin(store.call("read", async move {
-            reads::check_demand(&store.world, store.control.process, demand);
-            let found = inner.read(demand).await?;
-            seen.check(&store.world, demand, &found);
+        let (process, owned) = (store.control.process, &self.owned);
+        Box::pin(async move {
+            let reading = async move {
+                reads::check_demand(&store.world, process, demand);
+                let found = inner.read(demand).await?;
+                seen.check(&store.world, demand, &found);
+                Ok((found, parks::look(&store.world, owned.values().copied())))
+            };
+            let (found, parked) = store.call("read", reading).await?;
+            parks::heard(&store.world, process, parked);
             Ok(found)
-        }))
+        })
     }
 }

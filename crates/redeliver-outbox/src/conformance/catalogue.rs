@@ -4,8 +4,8 @@ use futures_core::future::LocalBoxFuture;
 
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, patch, payload, query, read,
-    redrive, replay, retain, search, settle, status, write,
+    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, park, patch, payload, query,
+    read, redrive, replay, retain, search, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -336,6 +336,16 @@ macro_rules! __conformance_catalogue {
                 s244_a_parked_lane_is_not_blocked_as_well
                 s245_the_storage_is_told
                 s246_the_audit_is_told_in_pages
+            }
+            park {
+                s280_a_lane_is_parked_by_hand_and_goes_on
+                s281_only_a_lane_with_something_live_is_parked
+                s282_a_new_owner_is_told_of_a_park_by_hand
+                s283_what_dies_in_a_parked_lane_does_not_undo_the_park
+                s284_a_lane_behind_a_dead_letter_is_let_go_on_by_hand
+                s285_a_park_by_hand_outlasts_the_head_that_it_was_laid_over
+                s286_a_park_by_hand_is_told_and_counted
+                s287_what_was_put_off_in_a_parked_lane_is_due_when_it_goes_on
             }
             job {
                 s220_a_few_first_then_more_and_more

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     DeadReason, MessageId, NewMessage,
     state::Status,
-    store::{AfterDeath, Demand, LaneDemand, LaneId, Verdict},
+    store::{AfterDeath, Demand, LaneDemand, LaneId, ParkedLane, Verdict},
 };
 
 fn read_on(key: Option<&str>, from: MessageId, limit: usize) -> Demand {
@@ -113,9 +113,12 @@ pub(super) async fn s052_a_lane_that_an_operator_let_go_on_is_told(factory: &dyn
     subject.settle_one(&worker, head, park()).await?;
     none!(worker.read().await?.resumed, "lanes that go on");
     same!(subject.discard(&only(head)).await?, [head], "discarded");
-    let lane = LaneId {
-        destination: "billing".to_owned(),
-        key: "mine".to_owned(),
+    let lane = ParkedLane {
+        lane: LaneId {
+            destination: "billing".to_owned(),
+            key: "mine".to_owned(),
+        },
+        head: head.number(),
     };
     same!(
         worker.read().await?.resumed,

@@ -39,6 +39,7 @@ mod model;
 mod order;
 mod overview;
 mod page;
+mod park;
 mod patch;
 mod payload;
 mod query;

@@ -126,12 +126,12 @@ pub(super) async fn s243_lanes_that_stand_are_told(factory: &dyn Factory) -> Out
     let parked = find(&lanes, "billing", "a")?;
     same!(
         (parked.head, parked.depth),
-        (ids[0], deep(2)),
+        (Some(ids[0]), deep(2)),
         "head and depth of a parked lane"
     );
     let reason = match &parked.standing {
         Standing::Parked { reason, .. } => *reason,
-        Standing::Blocked { .. } => None,
+        Standing::Held { .. } | Standing::Blocked { .. } => None,
     };
     same!(reason, Some(DeadReason::Permanent), "why it is parked");
     same!(
@@ -142,7 +142,7 @@ pub(super) async fn s243_lanes_that_stand_are_told(factory: &dyn Factory) -> Out
     let blocked = find(&lanes, "billing", "b")?;
     same!(
         (blocked.head, blocked.depth),
-        (ids[3], deep(2)),
+        (Some(ids[3]), deep(2)),
         "head and depth of a blocked lane"
     );
     let head = subject.record(ids[3]).await?;
@@ -176,7 +176,7 @@ pub(super) async fn s244_a_parked_lane_is_not_blocked_as_well(factory: &dyn Fact
     same!(lanes.len(), 1, "the lane is told once: {lanes:?}");
     let reason = match &lanes[0].standing {
         Standing::Parked { reason, .. } => Some(*reason),
-        Standing::Blocked { .. } => None,
+        Standing::Held { .. } | Standing::Blocked { .. } => None,
     };
     same!(
         reason,

@@ -88,8 +88,8 @@ impl Outlook {
 pub struct StandingLane {
     /// Which lane.
     pub lane: LaneId,
-    /// The message that it waits for.
-    pub head: MessageId,
+    /// The message that it waits for; none if an operator parked it and nothing died in it.
+    pub head: Option<MessageId>,
     /// What it waits for.
     pub standing: Standing,
     /// How many live messages are in it, as far as was counted.
@@ -103,6 +103,15 @@ pub enum Standing {
     Parked {
         /// Why the head was quarantined; none if it is being tried again, or a later version has another word for it.
         reason: Option<DeadReason>,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// An operator parked it, and somebody has to let it go on.
+    Held {
+        /// Who parked it.
+        who: String,
+        /// Why.
+        why: String,
         /// Since when.
         since: Timestamp,
     },

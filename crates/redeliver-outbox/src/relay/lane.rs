@@ -22,6 +22,8 @@ pub(super) struct Lane {
     turn: Option<i64>,
     /// The dead letter that the lane stands still for.
     parked: Option<i64>,
+    /// An operator has parked the lane: nothing goes, whatever else it stands still for.
+    held: bool,
     /// A read from this number on is under way.
     reading: Option<i64>,
     /// Whether the window has put its wish to be read down.
@@ -56,7 +58,7 @@ pub(super) enum Due {
 
 impl Lane {
     pub(super) fn wish(&self) -> Wish {
-        if self.turn.is_some() || self.reading.is_some() {
+        if self.turn.is_some() || self.reading.is_some() || self.held {
             return Wish::Wait;
         }
         if let Some(head) = self.parked {
@@ -89,13 +91,18 @@ impl Lane {
         // A late one that belongs before others that are here already has room: to let it go would block them in memory.
         let amid = self.queue.last().is_some_and(|&last| number < last);
         let beyond = self.spilled_from.is_some_and(|from| number >= from);
-        let held_back = self.parked.is_some_and(|head| head != number) || self.blocker(number).is_some();
+        let held_back = self.stands_before(number) || self.blocker(number).is_some();
         if beyond || held_back || !(room || amid) {
             self.spill(number);
             return false;
         }
         self.queue.insert(number);
         true
+    }
+
+    /// Whether the lane stands still, for another one than this.
+    fn stands_before(&self, number: i64) -> bool {
+        self.held || self.parked.is_some_and(|head| head != number)
     }
 
     /// The scheduled message that stands before this one.
@@ -110,12 +117,14 @@ impl Lane {
         // What was let go was never scheduled: with the same number, it begins behind this one.
         let first = first && self.spilled_from.is_none_or(|from| number <= from);
         let free = self.turn.is_none() && self.reading.is_none();
-        if self.parked.is_some_and(|head| head != number) {
+        if self.stands_before(number) {
             return Due::Later;
         }
-        match self.blocker(number) {
+        // What the lane stands still for goes before all others, also before one that the lane went on without and that was put back since.
+        let heads = self.parked == Some(number);
+        match self.blocker(number).filter(|_| !heads) {
             Some((_, Some(due))) => Due::After(due),
-            None if first && free => {
+            None if (first || heads) && free => {
                 self.scheduled.remove(&number);
                 self.queue.insert(number);
                 Due::Taken
@@ -178,8 +187,29 @@ impl Lane {
         self.spill_all()
     }
 
-    pub(super) fn resume(&mut self) {
-        self.parked = None;
+    /// An operator has parked the lane. What was let go is named.
+    #[must_use = "what is named is to be let go"]
+    pub(super) fn hold(&mut self) -> Vec<i64> {
+        self.held = true;
+        self.spill_all()
+    }
+
+    /// An operator lets the lane go on without this dead letter. Another one that died since then keeps it where it is.
+    pub(super) fn resume(&mut self, head: i64) {
+        self.held = false;
+        self.pass(head);
+    }
+
+    /// What the lane stood still for is out of its way.
+    pub(super) fn pass(&mut self, head: i64) {
+        if self.parked == Some(head) {
+            self.parked = None;
+        }
+    }
+
+    /// Whose turn it is, and that an operator does not want to go.
+    pub(super) fn turn_in_vain(&self) -> Option<i64> {
+        self.turn.filter(|_| self.held)
     }
 
     pub(super) fn is_parked_for(&self, number: i64) -> bool {
@@ -294,7 +324,47 @@ mod tests {
         assert_eq!(lane.wish(), Wish::Go(3));
         lane.take_turn(3);
         lane.end_turn(3);
-        lane.resume();
+        lane.resume(3);
         assert_eq!(lane.wish(), Wish::Read(4));
+    }
+
+    #[test]
+    fn the_head_of_a_parked_lane_waits_for_nobody() {
+        let mut lane = Lane::default();
+        assert!(lane.park(3).is_empty());
+        lane.spill(2);
+        assert_eq!(lane.push_due(1), Due::Later);
+        assert!(lane.schedule(1, None).is_empty());
+        assert_eq!(lane.push_due(3), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(3));
+    }
+
+    #[test]
+    fn of_a_lane_that_an_operator_parked_nothing_goes() {
+        let mut lane = Lane::default();
+        assert!(lane.push(3, true) && lane.push(4, true));
+        assert_eq!(lane.hold(), [3, 4], "what waited in memory is let go");
+        assert!(!lane.push(5, true));
+        assert_eq!(lane.push_due(2), Due::Later);
+        assert_eq!(lane.wish(), Wish::Wait);
+        lane.resume(0);
+        assert_eq!(lane.wish(), Wish::Read(3));
+    }
+
+    #[test]
+    fn a_park_by_hand_does_not_hide_what_dies_meanwhile() {
+        let mut lane = Lane::default();
+        lane.take_turn(3);
+        assert!(lane.hold().is_empty());
+        lane.end_turn(3);
+        assert!(lane.park(3).is_empty());
+        lane.pass(3);
+        assert_eq!(lane.wish(), Wish::Wait, "the operator's park outlasts the head");
+        assert!(lane.park(4).is_empty());
+        lane.spill(5);
+        lane.resume(0);
+        assert_eq!(lane.wish(), Wish::Wait, "it died after the lane was let go on");
+        lane.resume(4);
+        assert_eq!(lane.wish(), Wish::Read(5));
     }
 }

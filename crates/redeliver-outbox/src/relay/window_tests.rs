@@ -40,20 +40,92 @@ struct Rows {
     now: i64,
     live: BTreeMap<i64, Message>,
     cursors: BTreeMap<u16, i64>,
-    parked: HashMap<(u16, LaneId), i64>,
-    resumed: Vec<(u16, LaneId)>,
+    lanes: BTreeMap<(u16, LaneId), LaneRow>,
+    /// What the reader has told of lanes.
+    told: BTreeMap<(u16, LaneId), LaneRow>,
+    resumes: u32,
     delivered: Vec<i64>,
     dead: BTreeSet<i64>,
 }
 
+/// What a database says of a lane.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct LaneRow {
+    /// 0 if an operator parked it.
+    head: i64,
+    /// What died while an operator had it parked.
+    died: i64,
+    /// The how-manieth end of standing still it was, if it goes on.
+    resumed: Option<u32>,
+}
+
+impl LaneRow {
+    fn is_held(self) -> bool {
+        self.head == 0 && self.resumed.is_none()
+    }
+
+    /// The message that it stands still for.
+    fn parked(self) -> Option<i64> {
+        (self.head != 0 && self.resumed.is_none()).then_some(self.head)
+    }
+
+    fn last(self) -> i64 {
+        if self.head == 0 { self.died } else { self.head }
+    }
+}
+
 impl Rows {
+    fn hold(&mut self, lane: (u16, LaneId)) {
+        let row = self.lanes.entry(lane).or_default();
+        *row = LaneRow {
+            head: 0,
+            died: row.last(),
+            resumed: None,
+        };
+    }
+
+    fn resume(&mut self, lane: &(u16, LaneId)) {
+        let Some(row) = self.lanes.get_mut(lane).filter(|row| row.resumed.is_none()) else {
+            return;
+        };
+        self.resumes += 1;
+        let died = row.last();
+        *row = LaneRow {
+            head: 0,
+            died: if self.live.contains_key(&died) { 0 } else { died },
+            resumed: Some(self.resumes),
+        };
+    }
+
+    fn tell(&mut self, found: &mut Found) {
+        let owned = |shard: u16| self.cursors.contains_key(&shard);
+        let acted: BTreeMap<_, _> = self
+            .lanes
+            .iter()
+            .filter(|((shard, _), row)| owned(*shard) && row.parked().is_none())
+            .map(|(lane, row)| (lane.clone(), *row))
+            .collect();
+        for (lane, row) in &acted {
+            let before = self.told.get(lane);
+            match row.resumed {
+                None if before.is_none_or(|before| !before.is_held()) => found.parked.push(lane.clone()),
+                Some(_) if before != Some(row) => found.resumed.push(freed(lane, row.last())),
+                _ => {}
+            }
+        }
+        let ended = self.told.iter().filter(|(_, before)| before.is_held());
+        let ended = ended.filter(|(lane, _)| !acted.contains_key(*lane));
+        found.resumed.extend(ended.map(|(lane, _)| freed(lane, 0)));
+        self.told = acted;
+    }
+
     fn read(&mut self, demand: &Demand) -> Found {
         let fresh_rows = |message: &&Message| message.next_attempt_at.is_none();
         let mut found = Found {
             now: Timestamp::from_millis(self.now),
-            resumed: std::mem::take(&mut self.resumed),
             ..Found::default()
         };
+        self.tell(&mut found);
         for asked in &demand.lanes {
             let cursor = self.cursors.get(&asked.shard).copied().unwrap_or(0);
             let rows = self
@@ -115,7 +187,7 @@ impl Rows {
         match &settlement.verdict {
             Verdict::Delivered(_) => {
                 let row = self.live.remove(&number).unwrap();
-                self.parked.retain(|_, head| *head != number);
+                self.lanes.retain(|_, lane| lane.head != number);
                 self.delivered.push(row.number());
             }
             Verdict::Retry { attempted, wait } => {
@@ -129,7 +201,20 @@ impl Rows {
                         destination: row.destination.clone(),
                         key: key.clone(),
                     };
-                    self.parked.insert((row.shard, lane), number);
+                    let lane = self.lanes.entry((row.shard, lane)).or_insert(LaneRow {
+                        resumed: Some(0),
+                        ..LaneRow::default()
+                    });
+                    if lane.is_held() {
+                        lane.died = number;
+                    } else {
+                        *lane = LaneRow {
+                            head: number,
+                            ..LaneRow::default()
+                        };
+                    }
+                } else {
+                    self.lanes.retain(|_, lane| lane.head != number);
                 }
                 self.dead.insert(number);
             }
@@ -144,6 +229,7 @@ impl Rows {
 
     fn claim(&mut self, shard: u16, epoch: i64) -> Claimed {
         self.cursors.insert(shard, 0);
+        self.told.retain(|(of, _), _| *of != shard);
         let of_shard = self.live.values().filter(|row| row.shard == shard);
         let lane_of = |row: &Message| {
             row.key.clone().map(|key| LaneId {
@@ -169,16 +255,18 @@ impl Rows {
                 })
                 .collect(),
             parked: self
-                .parked
+                .lanes
                 .iter()
-                .filter(|((of, _), _)| *of == shard)
-                .map(|((_, lane), head)| ParkedLane {
-                    lane: lane.clone(),
-                    head: *head,
-                })
+                .filter(|((of, _), row)| *of == shard && row.resumed.is_none())
+                .map(|(lane, row)| freed(lane, row.head).1)
                 .collect(),
         }
     }
+}
+
+fn freed((shard, lane): &(u16, LaneId), head: i64) -> (u16, ParkedLane) {
+    let lane = lane.clone();
+    (*shard, ParkedLane { lane, head })
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -204,6 +292,14 @@ enum Step {
     Lose(u16),
     Redrive,
     FailRead,
+    /// An operator parks a lane.
+    Hold {
+        shard: u16,
+        destination: usize,
+        key: u8,
+    },
+    /// An operator lets the n-th lane that stands still go on.
+    Resume(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -217,6 +313,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..2_u16).prop_map(Step::Lose),
         1 => Just(Step::Redrive),
         1 => Just(Step::FailRead),
+        1 => (0..2_u16, 0..2_usize, 0..3_u8)
+            .prop_map(|(shard, destination, key)| Step::Hold { shard, destination, key }),
+        1 => (0..8_usize).prop_map(Step::Resume),
     ]
 }
 
@@ -228,8 +327,13 @@ struct World {
     reading: Option<(Demand, Found)>,
     away: [bool; 2],
     epoch: i64,
+    epochs: HashMap<u16, i64>,
+    /// The epochs when the read under way began.
+    epochs_asked: HashMap<u16, i64>,
     last: i64,
     redriven: BTreeSet<i64>,
+    /// Lanes that the window has heard to be parked by hand.
+    held: BTreeSet<(u16, LaneId)>,
     /// What was sent, in its order, to check lanes: (shard, destination, key, number).
     sent: Vec<(LaneId, i64)>,
 }
@@ -256,8 +360,11 @@ impl World {
             reading: None,
             away: [true; 2],
             epoch: 0,
+            epochs: HashMap::new(),
+            epochs_asked: HashMap::new(),
             last: 0,
             redriven: BTreeSet::new(),
+            held: BTreeSet::new(),
             sent: Vec::new(),
         };
         for shard in 0..2 {
@@ -268,8 +375,12 @@ impl World {
 
     fn own(&mut self, shard: u16) {
         self.epoch += 1;
+        self.epochs.insert(shard, self.epoch);
         let claimed = self.rows.claim(shard, self.epoch);
         self.window.own(&claimed);
+        self.held.retain(|(of, _)| *of != shard);
+        let held = claimed.parked.into_iter().filter(|parked| parked.head == 0);
+        self.held.extend(held.map(|parked| (shard, parked.lane)));
     }
 
     fn take(&mut self, step: Step) {
@@ -281,10 +392,11 @@ impl World {
                 delay,
             } => self.insert(shard, destination, key, delay),
             Step::Read => match self.reading.take() {
-                Some((demand, found)) => self.pending.extend(self.window.admit(found, &demand)),
+                Some((demand, found)) => self.admit(&demand, found),
                 None => {
                     self.unpark();
                     let demand = self.window.demand();
+                    self.epochs_asked.clone_from(&self.epochs);
                     self.reading = demand.map(|demand| {
                         let found = self.rows.read(&demand);
                         (demand, found)
@@ -322,12 +434,40 @@ impl World {
                 self.away = [true; 2];
             }
             Step::Redrive => self.redrive(),
+            Step::Hold {
+                shard,
+                destination,
+                key,
+            } => {
+                let lane = LaneId {
+                    destination: ["a", "b"][destination].to_owned(),
+                    key: format!("{shard}-{key}"),
+                };
+                self.rows.hold((shard, lane));
+            }
+            Step::Resume(which) => {
+                let standing = self.rows.lanes.iter().filter(|(_, row)| row.resumed.is_none());
+                let lane = standing.map(|(lane, _)| lane.clone()).nth(which);
+                lane.iter().for_each(|lane| self.rows.resume(lane));
+            }
         }
         self.begin();
         assert!(
             self.window.held() <= LIMITS.messages + LIMITS.read_batch + 16 * LIMITS.lane,
             "the window is bounded"
         );
+    }
+
+    fn admit(&mut self, demand: &Demand, found: Found) {
+        // What a read says of a shard that was lost and taken again since is not believed.
+        let epochs = &self.epochs_asked;
+        let believed = |shard: u16| epochs.get(&shard) == self.epochs.get(&shard);
+        let parked = found.parked.iter().filter(|(shard, _)| believed(*shard));
+        self.held.extend(parked.cloned());
+        for (shard, resumed) in found.resumed.iter().filter(|(shard, _)| believed(*shard)) {
+            self.held.remove(&(*shard, resumed.lane.clone()));
+        }
+        self.pending.extend(self.window.admit(found, demand));
     }
 
     fn insert(&mut self, shard: u16, destination: usize, key: Option<u8>, delay: i64) {
@@ -356,7 +496,8 @@ impl World {
     }
 
     fn redrive(&mut self) {
-        let parked = self.rows.parked.values().min().copied();
+        let lasts = self.rows.lanes.values().map(|row| row.last());
+        let parked = lasts.filter(|number| self.rows.dead.contains(number)).min();
         let Some(number) = parked.or_else(|| self.rows.dead.first().copied()) else {
             return;
         };
@@ -366,9 +507,9 @@ impl World {
         self.redriven.insert(number);
         let lane = self
             .rows
-            .parked
+            .lanes
             .iter()
-            .find(|(_, head)| **head == number)
+            .find(|(_, row)| row.last() == number)
             .map(|(key, _)| key.clone());
         // The row as it was; who it belonged to is all that matters here.
         if let Some((shard, id)) = lane {
@@ -449,11 +590,13 @@ impl World {
                 let allowed = before.is_none_or(|row| self.redriven.contains(&row.number()))
                     || self.redriven.contains(&number);
                 assert!(allowed, "{number} overtakes {:?}", before.map(Message::number));
-                let parked = self.rows.parked.get(&(turn.lease.shard, lane.clone())).copied();
+                let at = (turn.lease.shard, lane.clone());
+                let parked = self.rows.lanes.get(&at).and_then(|row| row.parked());
                 assert!(
                     parked.is_none_or(|head| head == number),
                     "{number} of a lane parked for {parked:?}"
                 );
+                assert!(!self.held.contains(&at), "{number} of a lane parked by hand");
                 self.sent.push((lane, number));
             }
             self.window.sending(turn.route);
@@ -503,8 +646,8 @@ impl World {
             if self.rows.live.is_empty() {
                 return;
             }
-            let parked: Vec<(u16, LaneId)> = self.rows.parked.drain().map(|(lane, _)| lane).collect();
-            self.rows.resumed.extend(parked);
+            let lanes: Vec<(u16, LaneId)> = self.rows.lanes.keys().cloned().collect();
+            lanes.iter().for_each(|lane| self.rows.resume(lane));
             self.take(Step::Read);
             while !self.on_the_way.is_empty() {
                 self.end(0, 0);

@@ -10,6 +10,8 @@ use futures_core::future::BoxFuture;
 use crate::{DeadReason, Held, Hold, Message, MessageId, NewHold, Timestamp, live::Live};
 
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod acted;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod columns;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod desk;
@@ -138,12 +140,12 @@ pub struct Scheduled {
     pub lane: LaneId,
 }
 
-/// A lane that was parked when its head became a dead letter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A lane that stands still, or stood still until now.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ParkedLane {
     /// Which lane.
     pub lane: LaneId,
-    /// The message that failed.
+    /// The message that became a dead letter; 0 if there is none, because an operator parked the lane.
     pub head: i64,
 }
 
@@ -187,8 +189,11 @@ pub struct Found {
     /// Shards whose never-scheduled messages were read to the end: a limit has cut nothing off. Until a shard has been here once, a
     /// due message may have predecessors in its lane that the reader has not come to.
     pub caught_up: Vec<u16>,
-    /// Parked lanes that an operator has let go on.
-    pub resumed: Vec<(u16, LaneId)>,
+    /// Lanes that an operator has parked: nothing of them goes out until they are among the resumed.
+    pub parked: Vec<(u16, LaneId)>,
+    /// Parked lanes that an operator has let go on, each with the dead letter that it goes on without. For another one that has died
+    /// since, it stands still.
+    pub resumed: Vec<(u16, ParkedLane)>,
     /// Whether a limit was met: there is more to read at once.
     pub more: bool,
     /// In how much time the next scheduled message is due, if one is.
@@ -412,7 +417,7 @@ pub trait Reader: Send + fmt::Debug {
     ///
     /// A message is fresh once in the life of a reader, whether it is held, was let go or was settled since, and its lane's earlier
     /// messages are never fresh after it if their transactions ended before its own began. What a [`LaneDemand`] brings comes as often
-    /// as it is asked for, and is not fresh any more. What is due comes again with every read until it is settled. A resumed lane is
-    /// told once.
+    /// as it is asked for, and is not fresh any more. What is due comes again with every read until it is settled. That a lane is
+    /// parked by hand, or goes on, is told once.
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>>;
 }

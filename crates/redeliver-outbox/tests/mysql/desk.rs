@@ -181,7 +181,7 @@ async fn a_discarded_head_lets_its_lane_go_on() {
     assert_eq!(store.discard(&only(dead), 9, &act()).await.unwrap(), [dead]);
     let found = read(&mut reader).await;
     assert_eq!(
-        (found.resumed.len(), found.resumed[0].1.key.as_str()),
+        (found.resumed.len(), found.resumed[0].1.lane.key.as_str()),
         (1, "order-7")
     );
     assert!(read(&mut reader).await.resumed.is_empty(), "told once");

@@ -236,7 +236,7 @@ async fn discarding_the_head_of_a_parked_lane_lets_it_go_on() {
     assert_eq!(store.discard(&named(head), 9, &act()).await.unwrap(), [head]);
     assert!(store.discard(&named(head), 9, &act()).await.unwrap().is_empty());
     assert!(store.redrive(&named(head), 9, &act()).await.unwrap().is_empty());
-    assert_eq!(read(&mut reader).await.resumed[0].1.key, "k");
+    assert_eq!(read(&mut reader).await.resumed[0].1.lane.key, "k");
     assert!(store.parked_lanes().await.unwrap().is_empty());
     let found = store.find(MessageRef::Id(head)).await.unwrap().unwrap();
     assert_eq!(found.record.status, Status::Discarded);

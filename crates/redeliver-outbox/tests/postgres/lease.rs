@@ -167,7 +167,7 @@ async fn a_new_owner_is_told_what_waits() {
         .batch_execute("UPDATE redeliver_lanes SET resumed_at = now()")
         .await
         .unwrap();
-    assert_eq!(read(&mut reader).await.resumed[0].1.key, "p");
+    assert_eq!(read(&mut reader).await.resumed[0].1.lane.key, "p");
     assert!(read(&mut reader).await.resumed.is_empty(), "told once");
 }
 

@@ -4,7 +4,7 @@ use redeliver_outbox::{
     DeadReason, MessageId, NewMessage, Payload,
     desk::{Act, DeadLetter, Desk, Edit, Enqueued, Filter, Grade, MessageRef, Page, Retention},
     state::Status,
-    store::{AfterDeath, Demand, Lease, Store, StoreErrorKind, Verdict, WorkerId},
+    store::{AfterDeath, Demand, Lease, ParkedLane, Store, StoreErrorKind, Verdict, WorkerId},
 };
 
 use crate::bench::{Bench, LEASE, attempted, lane};
@@ -194,7 +194,11 @@ async fn a_parked_lane_goes_on_when_its_head_is_given_up_or_leaves() {
         let parked = bench.store.parked_lanes().await.unwrap();
         assert_eq!(parked.len(), 1);
         assert_eq!((&parked[0].0, parked[0].1), (&lane("d", key), head));
-        let mut resumed = vec![(0, lane("d", key))];
+        let goes_on = ParkedLane {
+            lane: lane("d", key),
+            head: head.number(),
+        };
+        let mut resumed = vec![(0, goes_on)];
         match key {
             "given up" => {
                 assert_eq!(bench.store.discard(&only(head), 9, &act()).await.unwrap(), [head]);

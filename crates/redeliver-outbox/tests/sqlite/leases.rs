@@ -73,7 +73,7 @@ async fn a_new_owner_hears_of_parked_lanes_and_of_scheduled_heads() {
         lane: lane("d", "k"),
         head: dead,
     };
-    assert_eq!(claimed.parked, [parked]);
+    assert_eq!(claimed.parked, std::slice::from_ref(&parked));
     let scheduled = Scheduled {
         number: waiting,
         lane: lane("d", "w"),
@@ -85,7 +85,7 @@ async fn a_new_owner_hears_of_parked_lanes_and_of_scheduled_heads() {
     let demand = Demand::default();
     assert!(reader.read(&demand).await.unwrap().resumed.is_empty());
     bench.sql("UPDATE redeliver_lanes SET resumed_at = 5");
-    assert_eq!(reader.read(&demand).await.unwrap().resumed, [(0, lane("d", "k"))]);
+    assert_eq!(reader.read(&demand).await.unwrap().resumed, [(0, parked)]);
     assert!(reader.read(&demand).await.unwrap().resumed.is_empty());
     bench.sql("UPDATE redeliver_lanes SET resumed_at = 6");
     assert_eq!(reader.read(&demand).await.unwrap().resumed.len(), 1);

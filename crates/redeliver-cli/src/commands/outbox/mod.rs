@@ -13,6 +13,7 @@ pub(crate) mod finding;
 pub(crate) mod form;
 mod import;
 pub(crate) mod job;
+pub(crate) mod lane;
 mod list;
 mod migrate;
 pub(crate) mod payload;
@@ -39,6 +40,7 @@ pub(crate) enum OutboxCommand {
     Why(why::WhyArgs),
     Dead(dead::DeadArgs),
     Destination(destination::DestinationArgs),
+    Lane(lane::LaneArgs),
     Job(job::JobArgs),
     Replay(replay::ReplayArgs),
     Import(Box<import::ImportArgs>),
@@ -85,6 +87,7 @@ pub(crate) async fn run(command: OutboxCommand) -> anyhow::Result<Exit> {
         }
         OutboxCommand::Dead(args) => dead::run(args).await,
         OutboxCommand::Destination(args) => destination::run(args).await,
+        OutboxCommand::Lane(args) => lane::run(args).await,
         OutboxCommand::Job(args) => job::run(args).await,
         OutboxCommand::Replay(args) => {
             let outbox = args.database.open().await?;

@@ -197,6 +197,10 @@ fn status(detail: &Detail, now: Timestamp) -> String {
     if let Some(head) = detail.parked_behind {
         let _ = write!(words, "; its lane stands still for {head}");
     }
+    if let Some(hold) = &detail.lane_hold {
+        let who = readable::line(&hold.who, 80);
+        let _ = write!(words, "; {who} parked its lane {}", when::both(hold.since, now));
+    }
     words
 }
 
@@ -319,6 +323,7 @@ pub(super) mod tests {
             original_payload: None,
             gap: false,
             parked_behind: None,
+            lane_hold: None,
             waits_behind: None,
             event: None,
             fan_out: Vec::new(),

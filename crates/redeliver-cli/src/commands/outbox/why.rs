@@ -78,6 +78,7 @@ pub(crate) fn sentence(detail: &Detail, known: bool, trouble: Option<&str>, now:
         }
         Status::DeadLettered => quarantined(detail, now),
         Status::Discarded => given_up(detail, now),
+        Status::Parked if detail.lane_hold.is_some() => parked_by_hand(detail, now),
         Status::Parked => {
             let head = detail
                 .parked_behind
@@ -94,6 +95,26 @@ pub(crate) fn sentence(detail: &Detail, known: bool, trouble: Option<&str>, now:
         }
         Status::Pending | Status::Processing | Status::Failed => live(detail, known, trouble, now),
     }
+}
+
+fn parked_by_hand(detail: &Detail, now: Timestamp) -> String {
+    let (id, lane) = (detail.record.id, lane(&detail.record));
+    let Some(hold) = &detail.lane_hold else {
+        return format!("Message {id} stands still with its lane {lane}.");
+    };
+    let (who, why) = (readable::line(&hold.who, 80), readable::line(&hold.why, 200));
+    let why = if why.is_empty() {
+        why
+    } else {
+        format!(" (\"{why}\")")
+    };
+    format!(
+        "Message {id} stands still because {who} parked its lane {lane} {}{why}; it goes on once somebody lets the lane go on \
+         (`redeliver lane resume {} {}`).",
+        both(hold.since, now),
+        readable::line(&hold.lane.destination, 80),
+        readable::line(&hold.lane.key, 80),
+    )
 }
 
 fn fanned_out(detail: &Detail, now: Timestamp) -> String {
@@ -279,7 +300,11 @@ fn lane(record: &Record) -> String {
 
 #[cfg(test)]
 mod tests {
-    use redeliver_outbox::{MessageId, desk::AuditRecord};
+    use redeliver_outbox::{
+        MessageId,
+        desk::{AuditRecord, LaneHold},
+        store::LaneId,
+    };
 
     use super::{
         super::show::tests::{NOW, detail},
@@ -302,6 +327,17 @@ mod tests {
                 format!("{status}: {}", sentence(&detail, true, None, NOW))
             })
             .collect();
+        let mut by_hand = detail(Status::Parked);
+        by_hand.lane_hold = Some(LaneHold {
+            lane: LaneId {
+                destination: "billing".to_owned(),
+                key: "customer-7".to_owned(),
+            },
+            who: "ana".to_owned(),
+            why: "their shop is being moved".to_owned(),
+            since: Timestamp::from_millis(40_000),
+        });
+        sentences.push(format!("by hand: {}", sentence(&by_hand, true, None, NOW)));
         let mut behind = detail(Status::Pending);
         behind.waits_behind = Some(MessageId::new(40, 1));
         behind.record.expires_at = Some(Timestamp::from_millis(400_000));

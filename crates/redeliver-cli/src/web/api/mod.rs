@@ -8,6 +8,7 @@ mod given;
 mod history;
 mod issues;
 mod jobs;
+mod lanes;
 mod look;
 mod messages;
 mod patch;
@@ -85,7 +86,9 @@ pub(super) fn router(open: bool) -> (Router<Arc<Site>>, Arc<openapi::OpenApi>) {
         .routes(routes!(jobs::pause))
         .routes(routes!(jobs::resume))
         .routes(routes!(jobs::cancel))
-        .routes(routes!(standing::lanes))
+        .routes(routes!(lanes::list))
+        .routes(routes!(lanes::park))
+        .routes(routes!(lanes::resume))
         .routes(routes!(standing::outlook))
         .routes(routes!(standing::storage))
         .split_for_parts();

@@ -1,4 +1,4 @@
-//! What stands, what comes, and what it takes.
+//! What comes, and what it takes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,81 +9,12 @@ use axum::{
 };
 use redeliver_outbox::{
     Timestamp,
-    desk::{Known, Outlook, Standing, StandingLane, Storage},
+    desk::{Known, Outlook, Storage},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::super::{problem::Problem, site::Site};
-
-/// The most lanes of each kind that are told.
-const LANES: usize = 200;
-
-/// A lane that does not go on by itself, or not now.
-#[derive(Serialize, ToSchema)]
-struct LaneForm<'a> {
-    destination: &'a str,
-    key: &'a str,
-    /// parked: somebody has to act; blocked: its head waits for its next attempt.
-    standing: &'static str,
-    /// The message that it waits for.
-    head: String,
-    /// How many live messages are in it, as far as was counted.
-    depth: u64,
-    /// Whether there may be more.
-    or_more: bool,
-    /// Since when it is parked, or when the head of a blocked one was inserted.
-    since: String,
-    /// Why the head of a parked one was quarantined.
-    reason: Option<&'static str>,
-    /// How often the head of a blocked one was attempted.
-    attempts: Option<u32>,
-    next_attempt_at: Option<String>,
-    error: Option<&'a str>,
-}
-
-impl<'a> LaneForm<'a> {
-    fn of(lane: &'a StandingLane) -> Self {
-        let form = Self {
-            destination: &lane.lane.destination,
-            key: &lane.lane.key,
-            standing: "parked",
-            head: lane.head.to_string(),
-            depth: lane.depth.messages,
-            or_more: lane.depth.or_more,
-            since: String::new(),
-            reason: None,
-            attempts: None,
-            next_attempt_at: None,
-            error: None,
-        };
-        match &lane.standing {
-            Standing::Parked { reason, since } => Self {
-                since: since.to_string(),
-                reason: reason.map(|reason| reason.as_str()),
-                ..form
-            },
-            Standing::Blocked {
-                attempts,
-                next_attempt_at,
-                error,
-                oldest,
-            } => Self {
-                standing: "blocked",
-                since: oldest.to_string(),
-                attempts: Some(*attempts),
-                next_attempt_at: Some(next_attempt_at.to_string()),
-                error: Some(error),
-                ..form
-            },
-        }
-    }
-}
-
-#[derive(Serialize, ToSchema)]
-struct LanesForm<'a> {
-    items: Vec<LaneForm<'a>>,
-}
 
 /// What comes due within a day.
 #[derive(Serialize, ToSchema)]
@@ -176,15 +107,6 @@ impl<'a> StorageForm<'a> {
             held_back_by: holders.collect(),
         }
     }
-}
-
-/// Lanes that stand or wait, those that need somebody first
-#[utoipa::path(get, path = "/api/v1/lanes", tag = "operations",
-    responses((status = 200, body = LanesForm), (status = 503, body = Problem, content_type = "application/problem+json")))]
-pub(super) async fn lanes(State(site): State<Arc<Site>>) -> Result<Response, Problem> {
-    let lanes = site.desk.lanes(LANES).await?;
-    let items = lanes.iter().map(LaneForm::of).collect();
-    Ok(Json(LanesForm { items }).into_response())
 }
 
 /// What comes due within a day, by quarters of an hour

@@ -12,6 +12,10 @@ pub(super) enum Done {
     Resumed,
     HeldBefore,
     NotHeld,
+    LaneParked,
+    LaneResumed,
+    LaneParkedBefore,
+    LaneNotParked,
     Unchanged,
     Started,
     JobPaused,
@@ -20,7 +24,7 @@ pub(super) enum Done {
 }
 
 impl Done {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 16] = [
         Self::Redriven,
         Self::Discarded,
         Self::Edited,
@@ -28,6 +32,10 @@ impl Done {
         Self::Resumed,
         Self::HeldBefore,
         Self::NotHeld,
+        Self::LaneParked,
+        Self::LaneResumed,
+        Self::LaneParkedBefore,
+        Self::LaneNotParked,
         Self::Unchanged,
         Self::Started,
         Self::JobPaused,
@@ -44,6 +52,10 @@ impl Done {
             Self::Resumed => "resumed",
             Self::HeldBefore => "held-before",
             Self::NotHeld => "not-held",
+            Self::LaneParked => "lane-parked",
+            Self::LaneResumed => "lane-resumed",
+            Self::LaneParkedBefore => "lane-parked-before",
+            Self::LaneNotParked => "lane-not-parked",
             Self::Unchanged => "unchanged",
             Self::Started => "started",
             Self::JobPaused => "job-paused",
@@ -82,6 +94,12 @@ impl Done {
             }
             Self::HeldBefore => "Nothing has changed: it was held already.".to_owned(),
             Self::NotHeld => "Nothing has changed: it was not held.".to_owned(),
+            Self::LaneParked => {
+                "Parked: what is on its way is finished, and nothing else of the lane goes out.".to_owned()
+            }
+            Self::LaneResumed => "The lane goes on, in its order.".to_owned(),
+            Self::LaneParkedBefore => "Nothing has changed: the lane was parked by hand already.".to_owned(),
+            Self::LaneNotParked => "Nothing has changed: the lane did not stand still.".to_owned(),
             Self::Unchanged => "Nothing was different, so nothing was changed.".to_owned(),
             Self::Started => "The job has begun. It goes on whether or not anybody looks.".to_owned(),
             Self::JobPaused => "The job is held: nothing more is let out until it goes on.".to_owned(),

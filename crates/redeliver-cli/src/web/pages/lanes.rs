@@ -7,17 +7,23 @@ use axum::extract::State;
 use redeliver_outbox::{
     DeadReason, Timestamp,
     desk::{Depth, Standing, StandingLane},
+    store::LaneId,
 };
 
 use super::{
+    acting::Acting,
     address,
+    done::Done,
     frame::{Answered, Frame, LANES, Visitor, page as answer},
     message,
     words::{Chip, When, freshness, grouped},
 };
 use crate::{
     readable,
-    web::site::{LANES_SHOWN, Site},
+    web::{
+        problem::Problem,
+        site::{LANES_SHOWN, Site},
+    },
 };
 
 /// One lane.
@@ -27,13 +33,14 @@ struct Row {
     href: String,
     destination: String,
     chip: Chip,
-    head: i64,
-    head_href: String,
+    head: Option<(i64, String)>,
     depth: String,
     since: When,
     next: Option<When>,
     attempts: Option<u32>,
     why: String,
+    /// The lane exactly, for the form that lets it go on.
+    lane: LaneId,
 }
 
 #[derive(Debug, Template)]
@@ -54,7 +61,7 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
     let now = Timestamp::wall();
     let (parked, blocked): (Vec<&StandingLane>, Vec<&StandingLane>) = lanes
         .iter()
-        .partition(|lane| matches!(lane.standing, Standing::Parked { .. }));
+        .partition(|lane| !matches!(lane.standing, Standing::Blocked { .. }));
     let rows = |lanes: Vec<&StandingLane>| lanes.into_iter().map(|lane| row(lane, now)).collect();
     let page = Lanes {
         frame: Frame::new("Lanes", LANES, &site, &visitor),
@@ -79,6 +86,13 @@ fn row(lane: &StandingLane, now: Timestamp) -> Row {
                 .map_or("being tried again", DeadReason::as_str)
                 .replace('_', " "),
         ),
+        Standing::Held { who, why, since } => (
+            Chip::new("held", "‖", "parked by hand"),
+            when(*since),
+            None,
+            None,
+            by_hand(who, why),
+        ),
         Standing::Blocked {
             attempts,
             next_attempt_at,
@@ -98,13 +112,54 @@ fn row(lane: &StandingLane, now: Timestamp) -> Row {
         href: address::messages(&[("to", &id.destination), ("key", &id.key)]),
         destination: readable::line(&id.destination, 60),
         chip,
-        head: lane.head.number(),
-        head_href: message::address(lane.head),
+        head: lane.head.map(|head| (head.number(), message::address(head))),
         depth: depth(lane.depth),
         since,
         next,
         attempts,
         why,
+        lane: id.clone(),
+    }
+}
+
+pub(super) async fn park(State(site): State<Arc<Site>>, acting: Acting) -> Answered {
+    let parked = site.desk.park_lane(&named(&acting)?, &acting.act()).await?;
+    let done = if parked.new {
+        Done::LaneParked
+    } else {
+        Done::LaneParkedBefore
+    };
+    Ok(acting.went(&done.at("/lanes", 1)))
+}
+
+pub(super) async fn resume(State(site): State<Arc<Site>>, acting: Acting) -> Answered {
+    let ended = site.desk.resume_lane(&named(&acting)?, &acting.act()).await?;
+    let done = match ended {
+        Some(_) => Done::LaneResumed,
+        None => Done::LaneNotParked,
+    };
+    Ok(acting.went(&done.at("/lanes", 1)))
+}
+
+/// The lane that a form names, its key to the last blank.
+fn named(acting: &Acting) -> Result<LaneId, Problem> {
+    let field = |name| acting.fields.exact(name).unwrap_or_default().to_owned();
+    let lane = LaneId {
+        destination: field("destination"),
+        key: field("key"),
+    };
+    if lane.destination.is_empty() || lane.key.is_empty() {
+        let what = "a lane is a destination and a key: go back and give both";
+        return Err(Problem::bad_request(what));
+    }
+    Ok(lane)
+}
+
+fn by_hand(who: &str, why: &str) -> String {
+    let who = readable::line(who, 60);
+    match readable::line(why, 160) {
+        why if why.is_empty() => who,
+        why => format!("{who}: {why}"),
     }
 }
 

@@ -181,6 +181,10 @@ fn facts(detail: &Detail) -> Vec<Fact> {
     if detail.gap {
         facts.push(fact("Lane", "went on without it", None));
     }
+    if let Some(hold) = &detail.lane_hold {
+        let by = format!("parked by {}", readable::line(&hold.who, 80));
+        facts.push(fact("Lane", &by, Some("/lanes".to_owned())));
+    }
     facts
 }
 

@@ -72,6 +72,8 @@ pub(super) fn router() -> Router<Arc<Site>> {
         .route("/issues/{fingerprint}", get(issue::page))
         .route("/letters/patch", get(patching::ask).post(patching::save))
         .route("/lanes", get(lanes::page))
+        .route("/lanes/park", post(lanes::park))
+        .route("/lanes/resume", post(lanes::resume))
         .route("/jobs", get(jobs::page))
         .route("/jobs/{id}", get(jobs::one))
         .route("/jobs/{id}/pause", post(jobs::pause))

@@ -232,6 +232,48 @@ fn what_failed_attempts_met_is_told_by_class() {
 }
 
 #[test]
+fn a_lane_is_parked_and_let_go_on() {
+    let (_folder, desk) = opened();
+    let lane = json!({ "destination": "log", "key": "7", "act": { "who": "bob", "why": "maintenance" } });
+    let nothing = desk.post("/api/v1/lanes/park", &lane);
+    assert_eq!(
+        (nothing.status, &nothing.json()["type"]),
+        (404, &"not-found".into())
+    );
+    let later = json!({ "destination": "log", "key": "7", "json": 1, "not_before": "2100-01-01T00:00:00Z" });
+    desk.post("/api/v1/messages", &later);
+    desk.post(
+        "/api/v1/messages",
+        &json!({ "destination": "log", "key": "8", "json": 1 }),
+    );
+    let parked = desk.post("/api/v1/lanes/park", &lane).json();
+    assert_eq!(
+        (&parked["changed"], &parked["hold"]["who"]),
+        (&true.into(), &"bob".into())
+    );
+    assert_eq!(desk.post("/api/v1/lanes/park", &lane).json()["changed"], false);
+    let lanes = desk.get("/api/v1/lanes").json();
+    assert_eq!(
+        (&lanes["items"][0]["standing"], &lanes["items"][0]["why"]),
+        (&"held".into(), &"maintenance".into())
+    );
+    desk.until("/api/v1/messages/2", |answer| answer.json()["status"] == "sent");
+    assert_eq!(desk.get("/api/v1/messages/1").json()["status"], "parked");
+    let resumed = desk.post("/api/v1/lanes/resume", &lane).json();
+    assert_eq!(
+        (&resumed["changed"], &resumed["hold"]["why"], &resumed["without"]),
+        (&true.into(), &"maintenance".into(), &Value::Null)
+    );
+    assert_eq!(desk.get("/api/v1/messages/1").json()["status"], "pending");
+    assert_eq!(desk.post("/api/v1/lanes/resume", &lane).json()["changed"], false);
+    let strange = desk.post(
+        "/api/v1/lanes/park",
+        &json!({ "destination": "log", "lane": "7" }),
+    );
+    assert_eq!(strange.status, 400, "{strange:?}");
+}
+
+#[test]
 fn a_destination_is_held_and_let_go() {
     let (_folder, desk) = opened();
     let why = json!({ "why": "maintenance", "who": "bob" });

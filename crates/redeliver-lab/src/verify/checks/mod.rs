@@ -7,6 +7,7 @@ pub(super) mod endings;
 pub(super) mod fan_out;
 pub(super) mod holds;
 pub(super) mod leases;
+pub(super) mod parks;
 pub(super) mod reads;
 pub(super) mod sends;
 pub(super) mod verdicts;

@@ -3,7 +3,7 @@
 use redeliver_outbox::{Message, state::Place};
 
 use crate::verify::{
-    checks::holds,
+    checks::{holds, parks},
     history::{LeaseSeen, ProcessId},
     look::{self, Seen, ShardSeen},
     world::World,
@@ -28,6 +28,7 @@ pub(in crate::verify) fn check(
     let object = |checker, what| world.object(checker, Some(number), what);
     within_limits(world, process, message);
     holds::check(world, process, message);
+    parks::check(world, process, message, lease);
     if let Some(why) = not_owner(world, process, lease, &shard) {
         if !was_stepped(world) {
             object(

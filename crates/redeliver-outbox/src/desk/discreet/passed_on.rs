@@ -8,8 +8,8 @@ use super::{
     super::{
         Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
         Issue, IssueDetail, Job, JobDesk, JobPreview, JobStep, Layout, Look, MessageRef, Migration, NewJob,
-        Outlook, Page, Pulse, Record, Removed, Replay, Replayed, Retention, Schema, Searched, StandingLane,
-        StatusReport, Storage, WorkerRecord,
+        Outlook, Page, Parked, Pulse, Record, Removed, Replay, Replayed, ResumedLane, Retention, Schema,
+        Searched, StandingLane, StatusReport, Storage, WorkerRecord,
     },
     Discreet,
 };
@@ -177,6 +177,18 @@ impl Desk for Discreet {
 
     fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
         self.desk.resume(destination, act)
+    }
+
+    fn park_lane<'a>(&'a self, lane: &'a LaneId, act: &'a Act) -> BoxFuture<'a, Result<Parked>> {
+        self.desk.park_lane(lane, act)
+    }
+
+    fn resume_lane<'a>(
+        &'a self,
+        lane: &'a LaneId,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
+        self.desk.resume_lane(lane, act)
     }
 
     fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {

@@ -9,13 +9,13 @@ use crate::{
     limits,
     plants::{Plant, planted},
     relay::{fan_out, lane::Due},
-    store::{AfterDeath, Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Settlement, Until, Verdict},
+    store::{
+        AfterDeath, Demand, Found, LaneDemand, LaneFound, Lease, ParkedLane, Settlement, Until, Verdict,
+    },
 };
 
 /// A due message that there is no room for, or that waits for another of its lane, looks again after this long.
 const NOT_NOW: Duration = Duration::from_secs(1);
-/// A due message of a lane that stands still looks again after this long.
-const PARKED: Duration = Duration::from_secs(60);
 
 /// A message on its way into the window.
 struct Arrival {
@@ -32,6 +32,11 @@ impl Window {
         let mut settlements = Vec::new();
         let now = found.now;
         let nothing = found.is_empty() && !found.more && found.next_due.is_none();
+        for (shard, lane) in &found.parked {
+            if self.is_as_asked(*shard) && !planted(Plant::ParkedByHandIgnored) {
+                self.hold_lane(*shard, lane);
+            }
+        }
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.
         let read_again = demand.lanes.iter().zip(found.lanes);
         for (asked, found) in read_again {
@@ -46,9 +51,9 @@ impl Window {
                 self.refresh(&LaneKey::new(asked.shard, route, key));
             }
         }
-        for (shard, lane) in found.resumed {
+        for (shard, parked) in found.resumed {
             if self.is_as_asked(shard) {
-                self.resume(shard, &lane);
+                self.resume(shard, &parked);
             }
         }
         for message in found.fresh {
@@ -97,15 +102,15 @@ impl Window {
         }
     }
 
-    fn resume(&mut self, shard: u16, id: &LaneId) {
-        let Some(route) = self.tracks.index(&id.destination) else {
+    fn resume(&mut self, shard: u16, parked: &ParkedLane) {
+        let Some(route) = self.tracks.index(&parked.lane.destination) else {
             return;
         };
-        let key = LaneKey::new(shard, route, &id.key);
+        let key = LaneKey::new(shard, route, &parked.lane.key);
         if let Some(lane) = self.lanes.get_mut(&key)
             && !planted(Plant::LaneNeverResumes)
         {
-            lane.resume();
+            lane.resume(parked.head);
             self.refresh(&key);
         }
     }
@@ -246,7 +251,7 @@ impl Window {
                 }
                 Due::Soon => now.plus(NOT_NOW),
                 Due::After(due) => due.max(now.plus(NOT_NOW)),
-                Due::Later => now.plus(PARKED),
+                Due::Later => now.plus(limits::STANDING_LANE_LOOK),
             }
         };
         // Left in the window without a place in their lane, they would be taken for known when they are read again.

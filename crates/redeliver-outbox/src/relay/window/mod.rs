@@ -180,10 +180,47 @@ impl Window {
         let parked = claimed.parked.iter();
         for parked in parked.filter(|_| !planted(Plant::ParkForgotten)) {
             if let Some(lane) = self.lane(shard, &parked.lane) {
-                let behind = lane.park(parked.head);
+                let behind = match parked.head {
+                    0 => lane.hold(),
+                    head => lane.park(head),
+                };
                 self.let_all_go(behind);
             }
         }
+    }
+
+    /// An operator has parked a lane: what has not begun does not begin.
+    fn hold_lane(&mut self, shard: u16, id: &LaneId) {
+        let Some(route) = self.tracks.index(&id.destination) else {
+            return;
+        };
+        let key = LaneKey::new(shard, route, &id.key);
+        let behind = self.lanes.entry(key.clone()).or_default().hold();
+        self.let_all_go(behind);
+        self.end_turn_in_vain(&key);
+    }
+
+    /// Lets go of a message that waits for its turn, if an operator has parked its lane: it is read again.
+    fn end_turn_in_vain(&mut self, key: &LaneKey) {
+        let Some(lane) = self.lanes.get_mut(key) else {
+            return;
+        };
+        let Some(number) = lane.turn_in_vain() else {
+            return;
+        };
+        let held = self.held.get(&number);
+        let Some(held) = held.filter(|held| held.stage == Stage::Waiting) else {
+            return;
+        };
+        lane.end_turn(number);
+        let behind = if held.due {
+            lane.schedule(number, None)
+        } else {
+            lane.spill(number);
+            Vec::new()
+        };
+        self.let_all_go(behind);
+        self.let_go(number);
     }
 
     fn lane(&mut self, shard: u16, lane: &LaneId) -> Option<&mut Lane> {
@@ -332,6 +369,10 @@ impl Window {
             let retry = held.message.attempts > u32::from(held.counted);
             if let Some(route) = held.route {
                 self.tracks.ready_first(route, number, retry);
+            }
+            let lane = held.lane.clone();
+            if let Some(key) = lane {
+                self.end_turn_in_vain(&key);
             }
             if self.shards.get(&lease.shard).is_none_or(|shard| shard.leaving) {
                 self.let_go(number);

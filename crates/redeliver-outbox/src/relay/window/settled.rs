@@ -40,17 +40,19 @@ impl Window {
         };
         lane.end_turn(number);
         let behind = match &settlement.verdict {
-            Verdict::Retry { .. } if planted(Plant::HeadDoesNotBlock) => Vec::new(),
-            Verdict::Retry { wait, .. } => lane.schedule(number, Some(now.plus(*wait))),
+            Verdict::Retry { wait, .. } if !planted(Plant::HeadDoesNotBlock) => {
+                lane.schedule(number, Some(now.plus(*wait)))
+            }
             Verdict::Dead {
                 lane: AfterDeath::Park,
                 ..
             } => lane.park(number),
-            Verdict::Delivered(attempted) if attempted.resumes_lane => {
-                lane.resume();
+            Verdict::Retry { .. } | Verdict::Postponed(_) | Verdict::Counted { .. } => Vec::new(),
+            // Whatever end it had, the lane does not wait for it any more.
+            Verdict::Delivered(_) | Verdict::Dead { .. } | Verdict::FannedOut { .. } => {
+                lane.pass(number);
                 Vec::new()
             }
-            _ => Vec::new(),
         };
         self.let_all_go(behind);
         self.refresh(&key);
@@ -65,9 +67,12 @@ impl Window {
         // Before the count it may have been the first: a retry it is not by that.
         let retry = held.message.attempts > 0;
         Arc::make_mut(&mut held.message).attempts = attempt;
-        let shard = held.lease.shard;
+        let (shard, lane) = (held.lease.shard, held.lane.clone());
         if let Some(route) = held.route {
             self.tracks.ready_first(route, number, retry);
+        }
+        if let Some(key) = lane {
+            self.end_turn_in_vain(&key);
         }
         // In a shard on its way out nothing begins: the attempt stays counted, as that of a process that ended.
         if self.shards.get(&shard).is_none_or(|shard| shard.leaving) {

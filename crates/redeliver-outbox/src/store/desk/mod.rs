@@ -15,6 +15,7 @@ pub(super) mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
 pub(super) mod job;
+pub(super) mod lane;
 pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;

@@ -74,12 +74,19 @@ impl Lane {
 /// A row of `lanes_parked.sql`.
 pub(in crate::store) fn parked(row: &mut dyn Columns) -> Result<Lane> {
     let (shard, lane, head) = (row.count()?, row.lane()?, row.id()?);
-    let standing = Standing::Parked {
-        // A word of a later version is no reason to hide the lane.
-        reason: row.text()?.and_then(|reason| reason.parse().ok()),
-        since: row.known_time()?,
+    // A word of a later version is no reason to hide the lane.
+    let reason = row.text()?.and_then(|reason| reason.parse().ok());
+    let (since, by_hand) = (row.known_time()?, row.flag()?);
+    let standing = if by_hand {
+        Standing::Held {
+            who: row.known_text()?,
+            why: row.known_text()?,
+            since,
+        }
+    } else {
+        Standing::Parked { reason, since }
     };
-    Ok(of(shard, lane, head, standing))
+    Ok(of(shard, lane, (head.number() != 0).then_some(head), standing))
 }
 
 /// A row of `lanes_blocked.sql`.
@@ -91,10 +98,17 @@ pub(in crate::store) fn blocked(row: &mut dyn Columns) -> Result<Lane> {
         error: row.text()?.unwrap_or_default(),
         oldest: row.known_time()?,
     };
-    Ok(of(shard, lane, head, standing))
+    Ok(of(shard, lane, Some(head), standing))
 }
 
-fn of(shard: u16, lane: LaneId, head: MessageId, standing: Standing) -> Lane {
+/// Those that were parked by hand apart from the others, whose heads say where to begin to count.
+pub(in crate::store) fn by_cause(parked: Vec<Lane>) -> [Vec<Lane>; 2] {
+    let by_hand = |lane: &Lane| matches!(lane.lane.standing, Standing::Held { .. });
+    let (held, parked) = parked.into_iter().partition(by_hand);
+    [held, parked]
+}
+
+fn of(shard: u16, lane: LaneId, head: Option<MessageId>, standing: Standing) -> Lane {
     let lane = StandingLane {
         lane,
         head,
@@ -104,9 +118,15 @@ fn of(shard: u16, lane: LaneId, head: MessageId, standing: Standing) -> Lane {
     Lane { shard, lane }
 }
 
-/// The number that the messages of some lanes begin with.
+/// The number that the messages of some lanes begin with: any, where there is no head to say it.
 pub(in crate::store) fn beginning(lanes: &[Lane]) -> Option<i64> {
-    lanes.iter().map(|of| of.lane.head.number()).min()
+    let by_hand = |lane: &StandingLane| matches!(lane.standing, Standing::Held { .. });
+    let of = |lane: &StandingLane| {
+        lane.head
+            .filter(|_| !by_hand(lane))
+            .map_or(0, |head| head.number())
+    };
+    lanes.iter().map(|lane| of(&lane.lane)).min()
 }
 
 /// A row of `lane_depths.sql`: how many messages of a lane are among those that were looked at.
@@ -178,7 +198,7 @@ mod tests {
             reason: None,
             since: Timestamp::default(),
         };
-        let standing = |shard, key| of(shard, lane(key), MessageId::new(9, 0), standing.clone());
+        let standing = |shard, key| of(shard, lane(key), Some(MessageId::new(9, 0)), standing.clone());
         let counted = |shard, key, messages, more| Counted {
             shard,
             lane: lane(key),

@@ -5,7 +5,7 @@ use std::{collections::HashMap, time::Duration};
 use super::edit;
 use crate::{
     Fingerprint, Hold, MessageId, NoHold, Payload, Timestamp,
-    desk::{AttemptRecord, AuditRecord, Branch, Detail, Record, WorkerRecord},
+    desk::{AttemptRecord, AuditRecord, Branch, Detail, LaneHold, Record, WorkerRecord},
     live,
     store::{
         LaneId, Result, StoreError, StoreErrorKind,
@@ -75,12 +75,13 @@ pub(in crate::store) fn kept(row: &mut dyn Columns) -> Result<Kept> {
     })
 }
 
-/// The messages that one waits for, and the event that it was made of.
-#[derive(Clone, Copy, Default)]
+/// What a message waits for, and the event that it was made of.
+#[derive(Clone, Default)]
 pub(in crate::store) struct Neighbours {
     pub(in crate::store) parked_behind: Option<MessageId>,
     pub(in crate::store) waits_behind: Option<MessageId>,
     pub(in crate::store) event: Option<MessageId>,
+    pub(in crate::store) lane_hold: Option<LaneHold>,
 }
 
 pub(in crate::store) fn detail(
@@ -99,6 +100,7 @@ pub(in crate::store) fn detail(
         audit,
         gap: kept.gap,
         parked_behind: neighbours.parked_behind,
+        lane_hold: neighbours.lane_hold,
         waits_behind: neighbours.waits_behind,
         event: neighbours.event,
         fan_out,

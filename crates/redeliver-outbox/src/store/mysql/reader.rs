@@ -12,7 +12,7 @@
 //! next read.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
@@ -29,7 +29,8 @@ use super::{
 use crate::{
     Message, Timestamp,
     store::{
-        Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result,
+        Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
+        acted::{Acted, Told, acted},
         columns::{Columns as _, Known as _, message},
     },
 };
@@ -52,8 +53,7 @@ pub(super) struct MySqlReader {
     seen: BTreeMap<u16, Seen>,
     /// Since when the server runs that was read last.
     started: Option<Timestamp>,
-    /// Resumed lanes that were told of.
-    resumed: HashSet<(u16, LaneId, Timestamp)>,
+    told: Told,
     next_listing: Moment,
     listing_interval: Duration,
 }
@@ -97,7 +97,7 @@ impl MySqlReader {
             segments: Segments::new(),
             seen: BTreeMap::new(),
             started: None,
-            resumed: HashSet::new(),
+            told: Told::default(),
             next_listing: Moment::ZERO,
             listing_interval: LISTING_SOONEST,
         }
@@ -124,7 +124,7 @@ impl MySqlReader {
             self.begin_again_where_commits_may_be_lost(started);
             (found, probed) = self.probe(&mut work).await?;
         }
-        let resumed = self.resumed(&mut work).await?;
+        let acted = self.acted(&mut work).await?;
         for lane in &demand.lanes {
             found.lanes.push(self.lane(&mut work, lane).await?);
         }
@@ -143,12 +143,7 @@ impl MySqlReader {
         found.more |= fresh.more;
         found.caught_up = fresh.caught_up;
         found.fresh = fresh.messages.into_iter().map(|(message, _)| message).collect();
-        found.resumed = resumed
-            .iter()
-            .filter(|told| !self.resumed.contains(told))
-            .map(|(shard, lane, _)| (*shard, lane.clone()))
-            .collect();
-        self.resumed = resumed;
+        self.told = self.told.tell(acted, &mut found);
         Ok(found)
     }
 
@@ -235,15 +230,14 @@ impl MySqlReader {
         Ok((found, probed))
     }
 
-    async fn resumed(&self, work: &mut Work<'_>) -> Result<HashSet<(u16, LaneId, Timestamp)>> {
+    async fn acted(&self, work: &mut Work<'_>) -> Result<Vec<Acted>> {
         let shards: Vec<u16> = self.cursors.keys().copied().collect();
         if shards.is_empty() {
-            return Ok(HashSet::new());
+            return Ok(Vec::new());
         }
-        let sql = include_str!("sql/read_resumed.sql").replace("{shards}", &row::places(shards.len()));
-        let rows = work.rows(&sql, Params::Positional(row::padded(&shards))).await?;
-        let lane = |mut row: row::MySqlColumns| Ok((row.count()?, row.lane()?, row.known_time()?));
-        rows.into_iter().map(lane).collect()
+        let sql = include_str!("sql/read_acted.sql").replace("{shards}", &row::places(shards.len()));
+        work.read(&sql, Params::Positional(row::padded(&shards)), acted)
+            .await
     }
 
     async fn lane(&self, work: &mut Work<'_>, lane: &LaneDemand) -> Result<LaneFound> {
@@ -378,7 +372,7 @@ impl Reader for MySqlReader {
         self.cursors.remove(&shard);
         self.seen.remove(&shard);
         self.segments.forget(shard);
-        self.resumed.retain(|(of, _, _)| *of != shard);
+        self.told.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {

@@ -105,11 +105,12 @@ pub(super) async fn claim(
         .map(|claimed| value::shard(claimed.lease.shard))
         .collect();
     let parameters: [Parameter<'_>; 1] = [(&shards, Type::INT2_ARRAY)];
-    let (highest, scheduled, parked, _) = try_join4(
+    // Forgotten first: what is let go on in between is not told as standing still, and stays to be told as resumed.
+    let (_, highest, scheduled, parked) = try_join4(
+        session.execute(include_str!("sql/forget_resumed.sql"), &parameters),
         session.query(include_str!("sql/highest.sql"), &parameters),
         session.query(include_str!("sql/scheduled.sql"), &parameters),
         session.query(include_str!("sql/parked.sql"), &parameters),
-        session.execute(include_str!("sql/forget_resumed.sql"), &parameters),
     )
     .await?;
     session.commit().await?;

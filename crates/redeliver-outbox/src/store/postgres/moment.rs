@@ -1,6 +1,4 @@
-//! What a read learns first: the clock, the transactions that run, and whether anything is due or was set free.
-
-use std::collections::HashMap;
+//! What a read learns first: the clock, the transactions that run, and whether anything is due.
 
 use tokio_postgres::Row;
 
@@ -9,7 +7,7 @@ use super::{
     row::{self, get},
     segments::{Pending, Snapshot},
 };
-use crate::{Timestamp, store::LaneId};
+use crate::Timestamp;
 
 /// The database at the time of a read.
 pub(super) struct Now {
@@ -41,16 +39,4 @@ impl Now {
             started: row::time(moment, 5)?,
         })
     }
-}
-
-pub(super) fn resumed_lanes(rows: &[Row]) -> Result<HashMap<(u16, LaneId), Timestamp>> {
-    rows.iter()
-        .map(|row| {
-            let lane = LaneId {
-                destination: get(row, 1)?,
-                key: get(row, 2)?,
-            };
-            Ok(((row::shard(row, 0)?, lane), row::time(row, 3)?))
-        })
-        .collect()
 }

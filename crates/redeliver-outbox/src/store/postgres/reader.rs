@@ -12,7 +12,7 @@ use tokio_postgres::types::Type;
 
 use super::{
     Inner, Result, Session,
-    moment::{Now, resumed_lanes},
+    moment::Now,
     row::{self, get, messages},
     segments::{Pending, Segments, Span},
     session::{Begin, Parameter},
@@ -20,7 +20,10 @@ use super::{
 };
 use crate::{
     Message, Timestamp,
-    store::{Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader},
+    store::{
+        Demand, Found, LaneDemand, LaneFound, Lease, Reader,
+        acted::{Told, acted},
+    },
 };
 
 /// One read is one transaction with one snapshot. Within it the rows that late commits have put behind the cursors are found
@@ -37,7 +40,7 @@ pub(super) struct PostgresReader {
     seen: Option<Seen>,
     /// Since when the server runs that was read last.
     started: Option<Timestamp>,
-    resumed: HashMap<(u16, LaneId), Timestamp>,
+    told: Told,
     /// Which shard comes first at the next read: none must wait behind the others for ever.
     turn: usize,
 }
@@ -67,7 +70,7 @@ impl PostgresReader {
             segments: Segments::default(),
             seen: None,
             started: None,
-            resumed: HashMap::new(),
+            told: Told::default(),
             turn: 0,
         }
     }
@@ -78,16 +81,15 @@ impl PostgresReader {
         let shards: Vec<i16> = self.cursors.keys().map(|&shard| value::shard(shard)).collect();
         let parameters: [Parameter<'_>; 1] = [(&shards, Type::INT2_ARRAY)];
         // The sequence in a statement of its own, before the one that learns the next transaction.
-        let (_, sequence, moment, resumed) = try_join4(
+        let (_, sequence, moment, acted) = try_join4(
             session.begin(Begin::Read),
             session.one(include_str!("sql/read_sequence.sql"), &[]),
             session.one(include_str!("sql/read_moment.sql"), &parameters),
-            session.query(include_str!("sql/read_resumed.sql"), &parameters),
+            session.read(include_str!("sql/read_acted.sql"), &parameters, acted),
         )
         .await?;
         let now = Now::of(&sequence, &moment)?;
         self.begin_again_where_commits_may_be_lost(&now);
-        let resumed = resumed_lanes(&resumed)?;
 
         let spans = self.segments.to_read(&now.snapshot);
         let fresh = demand.fresh > 0 && (!spans.is_empty() || !self.nothing_new(&now));
@@ -111,7 +113,7 @@ impl PostgresReader {
             session.commit().await?;
         }
         session.closed();
-        found.resumed = self.newly_resumed(resumed);
+        self.told = self.told.tell(acted, &mut found);
         Ok(found)
     }
 
@@ -325,17 +327,6 @@ impl PostgresReader {
             }
         }
     }
-
-    fn newly_resumed(&mut self, resumed: HashMap<(u16, LaneId), Timestamp>) -> Vec<(u16, LaneId)> {
-        let mut newly: Vec<(u16, LaneId)> = resumed
-            .iter()
-            .filter(|(lane, at)| self.resumed.get(*lane) != Some(*at))
-            .map(|(lane, _)| lane.clone())
-            .collect();
-        newly.sort_unstable();
-        self.resumed = resumed;
-        newly
-    }
 }
 
 struct Late {
@@ -412,7 +403,7 @@ impl Reader for PostgresReader {
     fn disown(&mut self, shard: u16) {
         self.cursors.remove(&shard);
         self.segments.forget(shard);
-        self.resumed.retain(|(of, _), _| *of != shard);
+        self.told.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {

@@ -13,7 +13,7 @@ use crate::{
     store::schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
 };
 
-const STEPS: [Step; 8] = steps![
+const STEPS: [Step; 9] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
@@ -21,6 +21,7 @@ const STEPS: [Step; 8] = steps![
     "audit_chain": "0005_audit_chain",
     "issues": "0006_issues",
     "jobs": "0007_jobs",
+    "lane_holds": "0008_lane_holds",
     "resumed_jobs": "0009_resumed_jobs",
 ];
 const NEWEST: u32 = STEPS.len() as u32;

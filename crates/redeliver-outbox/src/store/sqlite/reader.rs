@@ -1,6 +1,6 @@
 //! The way forward through the rows. SQLite has one writer at a time: numbers commit in their order, and nothing is ever behind.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use futures_core::future::BoxFuture;
 
@@ -13,13 +13,11 @@ use crate::{
     Message, Timestamp,
     plants::{Plant, planted},
     store::{
-        Demand, Found, LaneDemand, LaneFound, LaneId, Lease, Reader, Result,
-        columns::{Known as _, message},
+        Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
+        acted::{Told, acted},
+        columns::message,
     },
 };
-
-/// A lane that an operator has let go on, told apart from the next time by its head and the moment.
-type Resumed = HashMap<(u16, LaneId), (i64, i64)>;
 
 #[derive(Debug)]
 pub(super) struct SqliteReader {
@@ -33,7 +31,7 @@ struct Place {
     cursors: BTreeMap<u16, i64>,
     /// The shard that was read first the last time: the next one is first the next time, or a full shard would starve the others.
     first: u16,
-    resumed: Resumed,
+    told: Told,
 }
 
 impl SqliteReader {
@@ -52,7 +50,7 @@ impl Reader for SqliteReader {
 
     fn disown(&mut self, shard: u16) {
         self.place.cursors.remove(&shard);
-        self.place.resumed.retain(|(of, _), _| *of != shard);
+        self.place.told.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
@@ -77,7 +75,8 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
     for lane in &demand.lanes {
         found.lanes.push(read_lane(session, &place, lane)?);
     }
-    (found.resumed, place.resumed) = read_resumed(session, &place.resumed, &shards)?;
+    let acted = session.read(include_str!("sql/read_acted.sql"), [&shards], acted)?;
+    place.told = place.told.tell(acted, &mut found);
     let (due, more_due) = read_due(session, demand.due, &shards)?;
     found.due = due;
     let more_fresh = read_fresh(session, &mut place, demand.fresh, &mut found)?;
@@ -110,22 +109,6 @@ fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand) -> Done<
     let complete = messages.len() <= demand.limit || planted(Plant::LaneReadEndsEarly);
     messages.truncate(demand.limit);
     Ok(LaneFound { messages, complete })
-}
-
-fn read_resumed(
-    session: &Session<'_>,
-    reported: &Resumed,
-    shards: &str,
-) -> Done<(Vec<(u16, LaneId)>, Resumed)> {
-    let rows = session.read(include_str!("sql/read_resumed.sql"), [shards], |row| {
-        Ok(((row.count()?, row.lane()?), (row.number()?, row.number()?)))
-    })?;
-    let fresh = rows
-        .iter()
-        .filter(|(lane, when)| reported.get(lane) != Some(when))
-        .map(|(lane, _)| lane.clone())
-        .collect();
-    Ok((fresh, rows.into_iter().collect()))
 }
 
 fn read_due(session: &Session<'_>, at_most: usize, shards: &str) -> Done<(Vec<Message>, bool)> {

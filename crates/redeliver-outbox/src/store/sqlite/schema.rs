@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 8] = steps![
+const STEPS: [Step; 9] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
@@ -26,6 +26,7 @@ const STEPS: [Step; 8] = steps![
     "audit_chain": "0005_audit_chain",
     "issues": "0006_issues",
     "jobs": "0007_jobs",
+    "lane_holds": "0008_lane_holds",
     "resumed_jobs": "0009_resumed_jobs",
 ];
 const NEWEST: u32 = STEPS.len() as u32;

@@ -21,7 +21,10 @@ pub(super) async fn lanes(store: &MySqlStore, limit: usize) -> Result<Vec<Standi
     let bounds = (BLOCKED_ROWS, limit);
     let blocked = work.read(&statement, bounds, overview::blocked).await?;
     // Each kind by itself: what is behind a parked head may be long before the others.
-    let mut lanes = with_depths(&mut work, parked).await?;
+    let mut lanes = Vec::new();
+    for lanes_of_a_cause in overview::by_cause(parked) {
+        lanes.extend(with_depths(&mut work, lanes_of_a_cause).await?);
+    }
     lanes.extend(with_depths(&mut work, blocked).await?);
     Ok(lanes)
 }

@@ -2,7 +2,7 @@
 
 use mysql_async::{Params, Value};
 
-use super::{MySqlStore, Work, audit, row};
+use super::{MySqlStore, Work, audit, lane, row};
 use crate::{
     MessageId, Timestamp,
     desk::{Branch, Detail, Filter, MessageRef, Page, Record},
@@ -143,6 +143,7 @@ pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Opti
         parked_behind: neighbour(&mut work, include_str!("../sql/parked_behind.sql"), number).await?,
         waits_behind: neighbour(&mut work, include_str!("../sql/waits_behind.sql"), number).await?,
         event: neighbour(&mut work, include_str!("../sql/event_of_message.sql"), number).await?,
+        lane_hold: lane::hold_of(&mut work, &record).await?,
     };
     let statement = include_str!("../sql/attempts_of_message.sql");
     let attempts = work.read(statement, (number,), records::attempt).await?;

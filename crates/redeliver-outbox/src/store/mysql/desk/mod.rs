@@ -7,8 +7,8 @@ use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
-        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
-        WorkerRecord,
+        JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
+        StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -24,6 +24,7 @@ mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
 mod job;
+mod lane;
 mod lanes;
 mod look;
 mod overview;
@@ -139,6 +140,18 @@ impl Desk for MySqlStore {
             let mut work = Work::snapshot(self, &mut connection).await?;
             hold::workers(&mut work).await
         })
+    }
+
+    fn park_lane<'a>(&'a self, lane: &'a LaneId, act: &'a Act) -> BoxFuture<'a, Result<Parked>> {
+        Box::pin(lane::park(self, lane, act))
+    }
+
+    fn resume_lane<'a>(
+        &'a self,
+        lane: &'a LaneId,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
+        Box::pin(lane::resume(self, lane, act))
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

@@ -3,4 +3,9 @@ SELECT m.shard, UNHEX(SHA2(CONCAT(m.destination, CHAR(0), m.lane), 256)), m.dest
 FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
 STRAIGHT_JOIN redeliver_dead m FORCE INDEX (PRIMARY) ON m.number = j.number
 WHERE m.lane IS NOT NULL
-ON DUPLICATE KEY UPDATE head = VALUES(head), parked_at = VALUES(parked_at), resumed_at = NULL
+-- A lane that an operator has parked stays so, whatever dies in it. MySQL assigns from left to right.
+ON DUPLICATE KEY UPDATE
+    dead_head = IF(redeliver_lanes.head = 0 AND redeliver_lanes.resumed_at IS NULL, VALUES(head), NULL),
+    parked_at = IF(redeliver_lanes.head = 0 AND redeliver_lanes.resumed_at IS NULL, redeliver_lanes.parked_at, VALUES(parked_at)),
+    head = IF(redeliver_lanes.head = 0 AND redeliver_lanes.resumed_at IS NULL, 0, VALUES(head)),
+    resumed_at = NULL

@@ -1,7 +1,7 @@
 SELECT l.head, COALESCE(d.salt, h.salt, 0)
 FROM redeliver_outbox m
 JOIN redeliver_lanes l ON l.shard = m.shard AND l.digest = UNHEX(SHA2(CONCAT(m.destination, CHAR(0), m.lane), 256))
-    AND l.resumed_at IS NULL AND l.head <> m.number
+    AND l.resumed_at IS NULL AND l.head NOT IN (0, m.number)
 LEFT JOIN redeliver_dead d ON d.number = l.head
 LEFT JOIN redeliver_outbox h ON h.number = l.head
 WHERE m.number = ?

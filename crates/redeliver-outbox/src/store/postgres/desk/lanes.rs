@@ -20,7 +20,10 @@ pub(super) async fn lanes(inner: &Inner, limit: usize) -> Result<Vec<StandingLan
     let statement = include_str!("../sql/lanes_blocked.sql");
     let blocked = session.read(statement, &bounds, overview::blocked).await?;
     // Each kind by itself: what is behind a parked head may be long before the others.
-    let mut lanes = with_depths(&session, parked).await?;
+    let mut lanes = Vec::new();
+    for lanes_of_a_cause in overview::by_cause(parked) {
+        lanes.extend(with_depths(&session, lanes_of_a_cause).await?);
+    }
     lanes.extend(with_depths(&session, blocked).await?);
     session.commit().await?;
     session.closed();

@@ -4,7 +4,7 @@ use futures_util::future::try_join4;
 use tokio_postgres::{Row, types::Type};
 
 use super::{
-    Begin, Inner, Parameter, Result, Session, audit, error,
+    Begin, Inner, Parameter, Result, Session, audit, error, lane,
     row::{self, PostgresColumns},
     value,
 };
@@ -152,6 +152,7 @@ async fn detail(session: &Session<'_>, record: Record) -> Result<Detail> {
         parked_behind: parked.pop(),
         waits_behind: waits.pop(),
         event: event.pop(),
+        lane_hold: lane::hold_of(session, &record).await?,
     };
     let fan_out = fan_out(session, number).await?;
     Ok(records::detail(

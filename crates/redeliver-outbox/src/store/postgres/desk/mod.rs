@@ -11,8 +11,8 @@ use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
-        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
-        WorkerRecord,
+        JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
+        StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -28,6 +28,7 @@ mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
 mod job;
+mod lane;
 mod lanes;
 mod look;
 mod overview;
@@ -161,6 +162,18 @@ impl Desk for PostgresStore {
             let session = self.0.session().await?;
             hold::workers(&session).await
         }))
+    }
+
+    fn park_lane<'a>(&'a self, lane: &'a LaneId, act: &'a Act) -> BoxFuture<'a, Result<Parked>> {
+        Box::pin(self.0.limited(lane::park(&self.0, lane, act)))
+    }
+
+    fn resume_lane<'a>(
+        &'a self,
+        lane: &'a LaneId,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
+        Box::pin(self.0.limited(lane::resume(&self.0, lane, act)))
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

@@ -17,13 +17,17 @@ attempted AS (
        SET at = excluded.at, took_ms = excluded.took_ms, class = excluded.class, error = excluded.error, worker = excluded.worker
 ),
 parked AS (
-    INSERT INTO redeliver_lanes (shard, destination, lane, head, parked_at)
+    INSERT INTO redeliver_lanes AS standing (shard, destination, lane, head, parked_at)
     SELECT DISTINCT ON (shard, destination, lane) shard, destination, lane, number, clock_timestamp()
       FROM gone
      WHERE park AND lane IS NOT NULL
      ORDER BY shard, destination, lane, number
+        -- A lane that an operator has parked stays so, whatever dies in it.
         ON CONFLICT (shard, destination, lane) DO UPDATE
-       SET head = excluded.head, parked_at = excluded.parked_at, resumed_at = NULL
+       SET dead_head = CASE WHEN standing.head = 0 AND standing.resumed_at IS NULL THEN excluded.head END,
+           head = CASE WHEN standing.head = 0 AND standing.resumed_at IS NULL THEN 0 ELSE excluded.head END,
+           parked_at = CASE WHEN standing.head = 0 AND standing.resumed_at IS NULL THEN standing.parked_at ELSE excluded.parked_at END,
+           resumed_at = NULL
 )
 INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                             not_before, expires_at, created_at, attempts, redrives, last_attempt_at, last_error, reason, gap,

@@ -17,7 +17,10 @@ pub(super) fn lanes(session: &Session<'_>, limit: usize) -> Done<Vec<StandingLan
     let values = (session.now.as_millis(), row::limit(BLOCKED_ROWS), limit);
     let blocked = session.read(statement, values, overview::blocked)?;
     // Each kind by itself: what is behind a parked head may be long before the others.
-    let mut lanes = with_depths(session, parked)?;
+    let mut lanes = Vec::new();
+    for lanes_of_a_cause in overview::by_cause(parked) {
+        lanes.extend(with_depths(session, lanes_of_a_cause)?);
+    }
     lanes.extend(with_depths(session, blocked)?);
     Ok(lanes)
 }

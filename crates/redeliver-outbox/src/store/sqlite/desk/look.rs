@@ -2,7 +2,7 @@
 
 use rusqlite::{params_from_iter, types::Value as Column};
 
-use super::{Done, Session, audit, schema};
+use super::{Done, Session, audit, lane, schema};
 use crate::{
     MessageId, Timestamp,
     desk::{Branch, Detail, Filter, MessageRef, Page, Record},
@@ -111,6 +111,7 @@ pub(super) fn find(session: &Session<'_>, message: MessageRef) -> Done<Option<De
         parked_behind: neighbour(include_str!("../sql/parked_behind.sql"))?,
         waits_behind: neighbour(include_str!("../sql/waits_behind.sql"))?,
         event: neighbour(include_str!("../sql/event_of_message.sql"))?,
+        lane_hold: lane::hold_of(session, &record)?,
     };
     let attempts = session.read(
         include_str!("../sql/attempts_of_message.sql"),

@@ -11,8 +11,8 @@ use crate::{
     Held, Hold, MessageId, NewMessage, Timestamp,
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
-        JobStep, MessageRef, NewJob, Page, Record, Removed, Replay, Replayed, Retention, StatusReport,
-        WorkerRecord,
+        JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
+        StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -28,6 +28,7 @@ mod examine;
 pub(super) mod hold;
 pub(super) mod issues;
 mod job;
+mod lane;
 mod lanes;
 mod look;
 mod overview;
@@ -162,6 +163,20 @@ impl Desk for SqliteStore {
 
     fn workers(&self) -> BoxFuture<'_, Result<Vec<WorkerRecord>>> {
         self.run(Purpose::Look, hold::workers)
+    }
+
+    fn park_lane<'a>(&'a self, lane: &'a LaneId, act: &'a Act) -> BoxFuture<'a, Result<Parked>> {
+        let (lane, act) = (lane.clone(), act.clone());
+        self.run(Purpose::Write, move |session| lane::park(session, &lane, &act))
+    }
+
+    fn resume_lane<'a>(
+        &'a self,
+        lane: &'a LaneId,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
+        let (lane, act) = (lane.clone(), act.clone());
+        self.run(Purpose::Write, move |session| lane::resume(session, &lane, &act))
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

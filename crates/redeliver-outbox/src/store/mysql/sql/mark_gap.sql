@@ -1,0 +1,1 @@
+UPDATE redeliver_dead SET gap = true WHERE number = ?

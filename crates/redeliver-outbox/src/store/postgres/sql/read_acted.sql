@@ -1,0 +1,5 @@
+-- Lanes that an operator has parked, and those that one has let go on, with the dead letter that they go on without.
+SELECT shard, destination, lane, COALESCE(NULLIF(head, 0), dead_head, 0), resumed_at
+  FROM redeliver_lanes
+ WHERE shard = ANY ($1::smallint[]) AND (resumed_at IS NOT NULL OR head = 0)
+ ORDER BY shard, destination, lane

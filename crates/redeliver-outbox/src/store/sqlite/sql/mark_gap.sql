@@ -1,0 +1,1 @@
+UPDATE redeliver_dead SET gap = 1 WHERE number = ?1
