@@ -10,6 +10,7 @@
 )]
 mod catalogue;
 mod cell;
+mod insert;
 mod like;
 mod mapping;
 mod message;
@@ -22,6 +23,7 @@ mod run;
 mod sqlite;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod statement;
+mod step;
 mod trail;
 
 use std::fmt;
@@ -33,7 +35,8 @@ pub use like::{LIKE, like};
 pub use mapping::{Mapping, PayloadSource, Source, TableName};
 #[cfg(feature = "config")]
 pub(crate) use message::headers_of;
-pub use run::{Import, Refusal, Step, Tally};
+pub use run::Import;
+pub use step::{Refusal, Step, Tally, Trouble};
 
 use crate::store::{Result, StoreError, StoreErrorKind};
 

@@ -29,6 +29,9 @@ pub(super) struct MySqlTable {
     columns: Vec<Column>,
 }
 
+/// The server's code for it; for the outbox's own database it means something else to do.
+const NO_DATABASE: u16 = 1049;
+
 const DIALECT: Dialect = Dialect {
     read: |_, name| name.to_owned(),
     size: |_, name| format!("LENGTH({name})"),
@@ -169,7 +172,15 @@ impl ForeignTable for MySqlTable {
 async fn connect(opts: &Opts) -> Result<Conn> {
     let connecting = Box::pin(Conn::new(opts.clone()));
     match select(connecting, Timer::limit(limits::CONNECT_TIMEOUT)).await {
-        Either::Left((connection, _)) => connection.map_err(store_error),
+        Either::Left((connection, _)) => connection.map_err(|error| match &error {
+            Error::Server(said) if said.code == NO_DATABASE => {
+                let what = "the server has no database of this name, or this user may not see it";
+                StoreError::new(StoreErrorKind::BadInput, what)
+                    .next("correct its name in import.NAME.database, or grant the user SELECT on the table")
+                    .caused_by(error)
+            }
+            _ => store_error(error),
+        }),
         Either::Right(_) => {
             let what = "the database did not take a connection in time";
             Err(StoreError::new(StoreErrorKind::Unreachable, what).next("check its address and that it runs"))

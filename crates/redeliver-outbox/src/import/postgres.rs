@@ -61,7 +61,12 @@ impl PostgresTable {
         config.keepalives_idle(limits::SERVER_PATIENCE);
         config.application_name("redeliver import");
         let client = connect(&config, &tls).await?;
-        let there = columns(&client, mapping).await?;
+        let there = columns(&client, mapping)
+            .await
+            .map_err(|error| match error.kind() {
+                StoreErrorKind::Denied => catalogue::denied(import, mapping, error),
+                _ => error,
+            })?;
         if there.is_empty() {
             let tables = tables(&client, mapping).await?;
             return Err(catalogue::no_table(import, mapping, &tables));

@@ -5,15 +5,23 @@ use std::collections::BTreeSet;
 use redeliver::clock;
 
 use super::{
-    ForeignTable, Mapping, Outline, Position, Span, catalogue, cell::quoted, message::message, open,
+    ForeignTable, Mapping, Outline, Position, Span, catalogue,
+    cell::quoted,
+    insert::insert,
+    message::message,
+    open,
+    step::{Step, Tally, Trouble},
     trail::Trail,
 };
 use crate::{
     NewMessage, Timestamp,
-    desk::{Act, Desk, Enqueued},
+    desk::{Act, Desk},
     limits,
-    store::{Result, StoreErrorKind},
+    store::Result,
 };
+
+/// What a step did, or whose database failed.
+type Stepped = std::result::Result<Step, Trouble>;
 
 /// The way of one import through its table.
 #[derive(Debug)]
@@ -27,66 +35,6 @@ pub struct Import {
     trail: Option<Trail>,
     strict: bool,
     began_at: Timestamp,
-}
-
-/// How many rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// Were read.
-    pub read: u64,
-    /// Are new in the outbox, or would be.
-    pub inserted: u64,
-    /// Were in the outbox before.
-    pub there_before: u64,
-    /// Cannot be messages.
-    pub refused: u64,
-}
-
-impl Tally {
-    /// The sum of both.
-    #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self {
-            read: self.read + other.read,
-            inserted: self.inserted + other.inserted,
-            there_before: self.there_before + other.there_before,
-            refused: self.refused + other.refused,
-        }
-    }
-}
-
-/// A row that cannot be a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// Where it is.
-    pub position: Position,
-    /// Why, in words that follow "the row …" or name the message's field.
-    pub reason: String,
-}
-
-/// What one step did.
-#[derive(Clone, Debug, Default)]
-pub struct Step {
-    /// How many rows.
-    pub tally: Tally,
-    /// Those that were refused.
-    pub refusals: Vec<Refusal>,
-    /// The first message of the step, if nothing was inserted because nothing was to be.
-    pub sample: Option<NewMessage>,
-    /// Whether there is more behind it.
-    pub more: bool,
-}
-
-impl Step {
-    fn refuse(&mut self, position: Position, reason: String) {
-        self.tally.refused += 1;
-        self.refusals.push(Refusal { position, reason });
-    }
-
-    fn add(&mut self, other: Self) {
-        self.tally = self.tally.plus(other.tally);
-        self.refusals.extend(other.refusals);
-    }
 }
 
 impl Import {
@@ -161,22 +109,20 @@ impl Import {
     /// # Errors
     ///
     /// If one of the databases fails. The place is then the same as before.
-    pub async fn forward(&mut self, desk: Option<&dyn Desk>, at_most: usize) -> Result<Step> {
+    pub async fn forward(&mut self, desk: Option<&dyn Desk>, at_most: usize) -> Stepped {
         let after = self.position.clone();
         let span = Span {
             after: after.as_ref(),
             until: None,
         };
-        let mut page = self.table.outline(span, at_most.saturating_add(1)).await?;
+        let page = self.table.outline(span, at_most.saturating_add(1)).await;
+        let mut page = page.map_err(Trouble::Table)?;
         if let Some([one, _]) = page
             .array_windows()
             .find(|[one, other]| one.position == other.position)
         {
-            return Err(catalogue::not_unique(
-                &self.name,
-                &self.mapping.order,
-                &one.position,
-            ));
+            let twice = catalogue::not_unique(&self.name, &self.mapping.order, &one.position);
+            return Err(Trouble::Table(twice));
         }
         let beyond = page.len() > at_most;
         page.truncate(at_most);
@@ -218,7 +164,7 @@ impl Import {
     /// # Errors
     ///
     /// If one of the databases fails.
-    pub async fn look_back(&mut self, desk: &dyn Desk) -> Result<Step> {
+    pub async fn look_back(&mut self, desk: &dyn Desk) -> Stepped {
         let mut step = Step::default();
         let (Some(trail), Some(until)) = (&mut self.trail, &self.position) else {
             return Ok(step);
@@ -230,7 +176,8 @@ impl Import {
                 after: after.as_ref(),
                 until: Some(&until),
             };
-            let page = self.table.outline(span, limits::IMPORT_LARGEST_BATCH).await?;
+            let page = self.table.outline(span, limits::IMPORT_LARGEST_BATCH).await;
+            let page = page.map_err(Trouble::Table)?;
             for row in &page {
                 let late = self
                     .trail
@@ -247,7 +194,7 @@ impl Import {
         }
     }
 
-    async fn take_late(&mut self, desk: &dyn Desk, after: Option<&Position>, row: &Outline) -> Result<Step> {
+    async fn take_late(&mut self, desk: &dyn Desk, after: Option<&Position>, row: &Outline) -> Stepped {
         let span = Span {
             after,
             until: Some(&row.position),
@@ -284,8 +231,8 @@ impl Import {
     }
 
     /// The rows of a stretch that fits into memory.
-    async fn take(&self, desk: Option<&dyn Desk>, span: Span<'_>) -> Result<Step> {
-        let rows = self.table.rows(span).await?;
+    async fn take(&self, desk: Option<&dyn Desk>, span: Span<'_>) -> Stepped {
+        let rows = self.table.rows(span).await.map_err(Trouble::Table)?;
         let mut step = Step::default();
         step.tally.read = rows.len() as u64;
         let mut good = Vec::with_capacity(rows.len());
@@ -303,7 +250,10 @@ impl Import {
         }
         let (places, messages): (Vec<Position>, Vec<NewMessage>) = good.into_iter().unzip();
         match desk {
-            Some(desk) => insert(desk, places, &messages, &mut step).await?,
+            Some(desk) => {
+                let inserted = insert(desk, places, &messages, self.strict, &mut step).await;
+                inserted.map_err(Trouble::Outbox)?;
+            }
             None => {
                 step.tally.inserted = messages.len() as u64;
                 step.sample = messages.into_iter().next();
@@ -356,41 +306,6 @@ fn too_large(row: &Outline) -> Step {
     let reason = format!("has {bytes} bytes, of which at most {limit} may be payload");
     step.refuse(row.position.clone(), reason);
     step
-}
-
-/// All in one transaction; where the database takes only some of them, each by itself.
-async fn insert(
-    desk: &dyn Desk,
-    places: Vec<Position>,
-    messages: &[NewMessage],
-    step: &mut Step,
-) -> Result<()> {
-    if messages.is_empty() {
-        return Ok(());
-    }
-    match desk.enqueue(messages).await {
-        Ok(done) => {
-            done.iter().for_each(|done| count(*done, &mut step.tally));
-            return Ok(());
-        }
-        Err(error) if error.kind() != StoreErrorKind::BadInput => return Err(error),
-        Err(_) => {}
-    }
-    for (place, message) in places.into_iter().zip(messages) {
-        match desk.enqueue(std::slice::from_ref(message)).await {
-            Ok(done) => done.iter().for_each(|done| count(*done, &mut step.tally)),
-            Err(error) if error.kind() == StoreErrorKind::BadInput => step.refuse(place, error.to_string()),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-const fn count(done: Enqueued, tally: &mut Tally) {
-    match done {
-        Enqueued::New(_) => tally.inserted += 1,
-        Enqueued::Duplicate(_) => tally.there_before += 1,
-    }
 }
 
 #[cfg(test)]

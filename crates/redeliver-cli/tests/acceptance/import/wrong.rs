@@ -189,3 +189,45 @@ fn a_password_is_never_shown() {
     );
     assert!(!database.folder.join("nowhere.db").exists());
 }
+
+/// Trouble is told with the address of the database that has it.
+#[test]
+fn an_outbox_that_takes_nothing_is_told_from_a_table_that_gives_nothing() {
+    let (there, here) = (shop(Kind::Sqlite), Database::new(Kind::Postgres));
+    fill(&there, 1..=3);
+    let user = format!("looker_{}", here.name());
+    here.client().run(&format!(
+        "CREATE ROLE {user} LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {user}"
+    ));
+    configure(&here, &[("database", &format!("\"{}\"", there.address))]);
+    let mut command = here.command(&["import", "shop"]);
+    let ran = command
+        .env(
+            "REDELIVER_DATABASE",
+            here.address_for(&format!("{user}:{SECRET}")),
+        )
+        .output()
+        .unwrap();
+    let said = String::from_utf8(ran.stderr).unwrap();
+    assert_eq!(ran.status.code(), Some(6), "{said}");
+    assert!(
+        said.contains("error: postgres://") && said.contains(here.name()),
+        "{said}"
+    );
+    assert!(!said.contains("sqlite") && !said.contains(SECRET), "{said}");
+    here.client()
+        .run(&format!("DROP OWNED BY {user}; DROP ROLE {user}"));
+}
+
+#[test]
+fn a_database_that_is_not_there_is_told_so() {
+    for kind in SERVERS {
+        let database = shop(kind);
+        let (server, _) = database.address.rsplit_once('/').unwrap();
+        configure(&database, &[("database", &format!("\"{server}/nowhere\""))]);
+        let ran = import(&database, &["shop"]);
+        assert!(![Some(0), Some(4)].contains(&ran.code), "{kind:?}: {ran:?}");
+        assert!(ran.err.contains("correct its name"), "{kind:?}: {ran:?}");
+        assert!(!ran.err.contains("migrate"), "{kind:?}: {ran:?}");
+    }
+}

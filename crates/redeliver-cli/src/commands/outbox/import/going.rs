@@ -3,7 +3,7 @@
 use redeliver::{Class, Policy, clock, prelude::*};
 use redeliver_outbox::{
     desk::{Act, Desk},
-    import::{Import, Refusal, Step, Tally},
+    import::{Import, Refusal, Step, Tally, Trouble},
     limits,
     store::{StoreError, StoreErrorKind},
 };
@@ -54,7 +54,7 @@ impl<'a> Going<'a> {
         }
     }
 
-    pub(super) async fn on(&mut self) -> anyhow::Result<Exit> {
+    pub(super) async fn on(&mut self) -> Result<Exit, Trouble> {
         let mut looked_back = clock::now();
         while let Some(most) = self.room() {
             let Some(step) = self.persist(Way::Forward(most)).await? else {
@@ -98,13 +98,13 @@ impl<'a> Going<'a> {
     }
 
     /// A step, again while a database is away: for a while, or for as long as it takes if it goes on anyway. None if it was told to end.
-    async fn persist(&mut self, way: Way) -> anyhow::Result<Option<Step>> {
+    async fn persist(&mut self, way: Way) -> Result<Option<Step>, Trouble> {
         let policy = match self.args.follow {
             true => Policy::RECONNECT,
             false => Policy::STANDARD,
         };
         let mut attempts = policy.attempts();
-        let mut last: Option<StoreError> = None;
+        let mut last: Option<Trouble> = None;
         loop {
             let attempt = tokio::select! {
                 attempt = attempts.next_async() => attempt,
@@ -112,22 +112,22 @@ impl<'a> Going<'a> {
             };
             let Some(attempt) = attempt else {
                 // The first attempt is always had, so that there is an error if there is no other.
-                return last.map_or(Ok(None), |error| Err(error.into()));
+                return last.map_or(Ok(None), Err);
             };
             match self.step(way).await {
                 Ok(step) => return Ok(step),
-                Err(error) if may_come_back(&error) && !self.told_to_end => {
+                Err(error) if may_come_back(error.error()) && !self.told_to_end => {
                     attempt.failed(Class::Transient);
                     output::note(&format!("{error}; it is tried again"));
                     last = Some(error);
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(error),
             }
         }
     }
 
     /// One attempt. A batch that has begun is finished, unless somebody asks twice.
-    async fn step(&mut self, way: Way) -> Result<Option<Step>, StoreError> {
+    async fn step(&mut self, way: Way) -> Result<Option<Step>, Trouble> {
         let Self {
             import,
             outbox,
@@ -215,6 +215,11 @@ impl<'a> Going<'a> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether there is anything to tell.
+    pub(super) const fn has_read(&self) -> bool {
+        self.tally.read > 0
     }
 
     pub(super) fn sum_up(&self) {

@@ -9,7 +9,7 @@ use clap::Args;
 use redeliver::address::shown;
 use redeliver_outbox::{
     config::ImportSettings,
-    import::{Import, LIKE, like},
+    import::{Import, LIKE, Trouble, like},
     limits,
     store::{StoreError, StoreErrorKind},
 };
@@ -102,10 +102,17 @@ pub(super) async fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
     let ended = going.on().await;
     output::progress_done();
     let recorded = going.record(&act).await;
-    going.sum_up();
-    let exit = ended.map_err(|error| {
-        output::note("what is in the outbox is there to stay: run it again, and nothing is inserted twice");
-        named(error, &address)
+    if ended.is_ok() || going.has_read() {
+        going.sum_up();
+    }
+    let exit = ended.map_err(|trouble| {
+        if going.has_read() {
+            output::note("what was inserted is there to stay: run it again, and nothing is inserted twice");
+        }
+        match (trouble, &outbox) {
+            (Trouble::Outbox(error), Some(outbox)) => outbox.named(error.into()),
+            (Trouble::Table(error) | Trouble::Outbox(error), _) => named(error.into(), &address),
+        }
     })?;
     if let (Err(error), Some(outbox)) = (recorded, &outbox) {
         let error =
