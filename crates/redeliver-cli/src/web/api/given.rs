@@ -164,7 +164,7 @@ const KEY: &str = "idempotency-key";
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EditForm {
-    /// The new payload, as JSON.
+    /// The new payload, as JSON. Where fields of the payload are marked secret, the fields to change, as a JSON Merge Patch: the others stay.
     #[schema(value_type = Option<Value>)]
     json: Option<Box<RawValue>>,
     /// The new payload, as text.

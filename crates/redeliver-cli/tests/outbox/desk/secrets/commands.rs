@@ -48,6 +48,18 @@ pub(super) fn give(scene: &Scene) {
     }
     scene.run(&["dead", "list", "--json", "--payloads"]);
     scene.run(&["migrate", "--print"]);
+    let payload = scene.payload().to_string();
+    for to in ["bearer", "basic", "oauth", "proxied"] {
+        let tells_the_body = ["--header", "redeliver-tell: body"];
+        both(
+            scene,
+            &[
+                &["destination", "test", to, "--payload", &payload][..],
+                &tells_the_body,
+            ]
+            .concat(),
+        );
+    }
     changes(scene, &messages);
 }
 

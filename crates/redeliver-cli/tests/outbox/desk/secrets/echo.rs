@@ -81,7 +81,7 @@ async fn collect(State(told): State<Told>, body: String) -> &'static str {
     "{}"
 }
 
-/// The thing whose turn it is with this attempt: the address, each header, the body.
+/// The thing whose turn it is with this attempt: the address, each header, the body; or the body at once.
 async fn echo(request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = body.collect().await.unwrap().to_bytes();
@@ -97,7 +97,12 @@ async fn echo(request: Request) -> Response {
     );
     assert!(things.len() < THINGS, "{things:?}");
     let body = String::from_utf8_lossy(&body).into_owned();
-    let thing = things.into_iter().nth(attempt - 1).unwrap_or(body);
+    let turn = if head.headers.contains_key("redeliver-tell") {
+        THINGS
+    } else {
+        attempt
+    };
+    let thing = things.into_iter().nth(turn - 1).unwrap_or(body);
     (
         StatusCode::INTERNAL_SERVER_ERROR,
         format!("I do not like {thing}"),

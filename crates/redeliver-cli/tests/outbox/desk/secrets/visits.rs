@@ -184,7 +184,8 @@ impl Visitor<'_> {
             dead["items"].as_array().unwrap().last().unwrap()["number"].to_string()
         };
         let bearer = newest("bearer");
-        let edit = json!({ "json": { "order": 8 }, "why": "by the API" });
+        let anew = self.scene.planted.at("a field that is given anew");
+        let edit = json!({ "json": { "order": 8, "people": [{ "email": anew }] }, "why": "by the API" });
         let edited = self.api("PATCH", &format!("/api/v1/messages/{bearer}"), Some(&edit));
         assert_eq!(edited.status, 200, "{edited:?}");
         let form = |step: &str, payload: &str| format!("step={step}&payload={payload}&why=by+hand");
