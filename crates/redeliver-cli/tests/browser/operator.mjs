@@ -113,6 +113,38 @@ test("a lane that was parked goes on once its head is put back, in order", async
   await page.getByText("No lane stands").waitFor();
 });
 
+test("a lane is let go on without its head, and another one is parked by hand", async () => {
+  const stands = await desk.send({ destination: "billing", key: "customer-9", json: { order: 90 } });
+  const behind = await desk.send({ destination: "billing", key: "customer-9", json: { order: 91, total: "1.00" } });
+  await desk.until(`/api/v1/messages/${behind}`, (body) => body.status === "parked");
+  await visit("/lanes");
+  await page.getByRole("button", { name: "Resume customer-9 to billing" }).click();
+  await page.getByText("The lane goes on").waitFor();
+  await desk.until(`/api/v1/messages/${behind}`, (body) => body.status === "sent");
+  const { body: left } = await desk.call("GET", `/api/v1/messages/${stands}`);
+  assert.deepEqual([left.status, left.gap], ["dead_lettered", true]);
+
+  const kept = await desk.send({ destination: "email", key: "customer-10", json: 1, not_before: "2100-01-01T00:00:00Z" });
+  await visit("/lanes");
+  const form = page.locator("form[action='/lanes/park']");
+  await form.getByLabel("Destination").fill("email");
+  await form.getByLabel("Key").fill("customer-10");
+  await form.getByLabel("Why").fill("their shop is being moved");
+  await form.getByRole("button", { name: "Park it" }).click();
+  const lane = page.getByRole("row", { name: /customer-10.*parked by hand.*their shop is being moved/ });
+  await lane.waitFor();
+  serious.push(...(await examine(page)));
+  const { body: parked } = await desk.call("GET", `/api/v1/messages/${kept}`);
+  assert.equal(parked.status, "parked");
+  await visit(`/messages/${kept}`);
+  await page.getByText("parked its lane").waitFor();
+  await visit("/lanes");
+  await lane.getByRole("button", { name: "Resume" }).click();
+  await page.getByText("The lane goes on").waitFor();
+  const { body: goes } = await desk.call("GET", `/api/v1/messages/${kept}`);
+  assert.equal(goes.status, "pending");
+});
+
 test("a dead letter is given up with a reason, once, and the audit trail tells who and why", async () => {
   await visit(`/messages/${strays[0]}`);
   const other = await page.context().newPage();
