@@ -35,6 +35,7 @@ export async function open(configuration, files = {}) {
     return { status: answer.status, body: await answer.json().catch(() => null) };
   };
   return {
+    folder,
     url,
     call,
     async send(message) {

@@ -2,6 +2,7 @@
 //
 //   npm ci && node operator.mjs        REDELIVER names the program, CHROMIUM the browser
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { browse, examine, open, run, test } from "./desk.mjs";
 
 const desk = await open(
@@ -218,6 +219,23 @@ test("a message is found by anything", async () => {
     await seek(words);
     await page.getByRole("heading", { level: 1, name: `Message ${head}` }).waitFor();
   }
+});
+
+test("a search for what is rare goes on by itself until everything was looked at", async () => {
+  const many = await open(`[destinations.late]\ntype = "log"\n`);
+  const fill = `import sqlite3
+outbox = sqlite3.connect("redeliver.db", timeout=60)
+outbox.execute("""WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 400000)
+  INSERT INTO redeliver_outbox (destination, payload, next_attempt_at)
+  SELECT 'late', CASE n WHEN 7 THEN '{"a":"needle"}' ELSE '{"order":' || n || ',"note":"as long as an ordinary order may be"}' END, 4102444800000 FROM counted""")
+outbox.commit()`;
+  execFileSync("python3", ["-c", fill], { cwd: many.folder });
+  await page.goto(`${many.url}/messages?q=needle`);
+  await page.getByRole("link", { name: "7", exact: true }).waitFor();
+  await page.goto(`${many.url}/messages?q=there-is-none`);
+  await page.getByText("Nothing matches").waitFor();
+  assert.equal(await page.getByText("Looking further").count(), 0);
+  await many.end();
 });
 
 test("markup and control characters are shown and do nothing", async () => {
