@@ -10,6 +10,7 @@ use super::{AuditRecord, Detail, Edit, Filter, JobDesk, MessageRef, Page, Record
 use crate::{
     MessageId, Payload,
     destination::Routes,
+    limits,
     secrecy::{InvalidChange, MARK, Secrecy, check_headers, shown_headers},
     store::{Result, StoreError, StoreErrorKind},
 };
@@ -87,30 +88,26 @@ impl Discreet {
 
     /// What of these acts may be seen. Where a message is forgotten, nobody knows any more what was secret in it.
     async fn shown_acts(&self, mut acts: Vec<AuditRecord>) -> Result<Vec<AuditRecord>> {
-        let keep_a_payload = |act: &&AuditRecord| ORIGINALS.iter().any(|name| act.detail.contains(name));
         let named: Vec<MessageId> = acts
             .iter()
-            .filter(keep_a_payload)
+            .filter(|act| keeps_a_payload(&act.detail))
             .filter_map(|act| act.message)
             .collect();
-        if named.is_empty() {
-            return Ok(acts);
+        let mut known: HashMap<MessageId, Secrecy> = HashMap::new();
+        for some in named.chunks(limits::SQLITE_NAMED_MESSAGES) {
+            let filter = Filter {
+                messages: some.iter().map(|id| MessageRef::Id(*id)).collect(),
+                ..Filter::default()
+            };
+            let page = Page {
+                after: None,
+                until: None,
+                limit: some.len(),
+                newest_first: false,
+            };
+            let found = self.desk.list(&filter, page, false).await?;
+            known.extend(found.iter().map(|record| (record.id, self.secrecy(record))));
         }
-        let filter = Filter {
-            messages: named.iter().map(|id| MessageRef::Id(*id)).collect(),
-            ..Filter::default()
-        };
-        let page = Page {
-            after: None,
-            until: None,
-            limit: named.len(),
-            newest_first: false,
-        };
-        let found = self.desk.list(&filter, page, false).await?;
-        let known: HashMap<MessageId, Secrecy> = found
-            .iter()
-            .map(|record| (record.id, self.secrecy(record)))
-            .collect();
         for act in &mut acts {
             let secrecy = act.message.and_then(|id| known.get(&id));
             act.detail = shown_act(&act.detail, secrecy.unwrap_or(&Secrecy::Everything));
@@ -155,9 +152,13 @@ fn refused(error: &InvalidChange) -> StoreError {
 /// Where an act keeps the payload as it was inserted, so that it can be found again.
 const ORIGINALS: [&str; 2] = ["original_payload", "original_payload_hex"];
 
+fn keeps_a_payload(detail: &str) -> bool {
+    ORIGINALS.iter().any(|name| detail.contains(name))
+}
+
 /// The detail of an act without what is hidden of the payload in it.
 fn shown_act(detail: &str, secrecy: &Secrecy) -> String {
-    if secrecy.is_nothing() {
+    if secrecy.is_nothing() || !keeps_a_payload(detail) {
         return detail.to_owned();
     }
     let Ok(Value::Object(mut object)) = serde_json::from_str(detail) else {

@@ -206,8 +206,26 @@ async fn the_audit_keeps_the_payload_and_does_not_show_it() {
     let billing = scene.seen(scene.billing).await;
     assert!(billing.audit.iter().all(|act| !act.detail.contains(SECRET)));
     assert!(text(billing.original_payload.as_ref()).contains("visa"));
+    let many = vec![
+        DeadLetter {
+            message: NewMessage::to("billing").payload(PAYLOAD),
+            reason: DeadReason::Permanent,
+            error: String::new(),
+            attempts: 1,
+        };
+        1_000
+    ];
+    for id in scene.desk.import(&many, &act()).await.unwrap() {
+        scene.change(id, r#"{"order":8}"#).await.unwrap();
+    }
+    let shown = scene.desk.audit(5_000).await.unwrap();
+    assert_eq!(shown.iter().filter(|act| act.detail.contains(SECRET)).count(), 1);
     // Once the message is forgotten, nobody knows any more where it went.
-    scene.desk.discard(&Filter::default(), 10, &act()).await.unwrap();
+    scene
+        .desk
+        .discard(&Filter::default(), 2_000, &act())
+        .await
+        .unwrap();
     let retention = Retention {
         discarded: Some(Duration::ZERO),
         ..Retention::default()

@@ -58,6 +58,7 @@ struct Line {
     key: Option<String>,
     payload: Option<String>,
     payload_base64: Option<String>,
+    payload_hidden: Option<String>,
     content_type: Option<String>,
     headers: Option<BTreeMap<String, String>>,
     traceparent: Option<String>,
@@ -157,6 +158,10 @@ impl Import<'_> {
 /// What a line holds, or what is wrong with it.
 pub(crate) fn letter(text: &str) -> Result<(Option<String>, DeadLetter), String> {
     let line: Line = serde_json::from_str(text).map_err(|error| unread(&error))?;
+    if line.payload_hidden.is_some() {
+        let rule = "is marked secret where it comes from, and not here: export it there with `redeliver dead export --reveal`";
+        return Err(format!("the payload {rule}"));
+    }
     let payload = match (line.payload, line.payload_base64) {
         (Some(text), None) => Payload::from(text),
         (None, Some(encoded)) => {
@@ -247,6 +252,7 @@ mod tests {
             r#"{"destination":"d","dead_letter_reason":"permanent"}"#,
             r#"{"destination":"d","payload":"","dead_letter_reason":"bored"}"#,
             r#"{"destination":"d","payload_base64":"?","dead_letter_reason":"permanent"}"#,
+            r#"{"destination":"d","payload":"{\"a\":\"…\"}","payload_hidden":"fields","dead_letter_reason":"permanent"}"#,
         ]
         .map(|line| letter(line).unwrap_err())
         .to_vec();
