@@ -30,11 +30,12 @@ pub struct Seen {
 }
 
 impl Seen {
-    /// What operators did to it since, and when, the oldest act first.
-    pub(crate) fn since(self, acts: &[AuditRecord]) -> String {
+    /// What was done to it until it was as it is `now`, by whom and when, the oldest act first.
+    pub(crate) fn since(self, now: Self, acts: &[AuditRecord]) -> String {
         let seen = usize::try_from(self.acts).unwrap_or(usize::MAX);
         let told = |deed: &AuditRecord| format!("{} did \"{}\" at {}", deed.who, deed.action, deed.at);
         match acts.get(seen..).unwrap_or_default() {
+            [] if now.redrives == self.redrives => "what was on record of it is forgotten by now".to_owned(),
             [] => "it was put back and has died again".to_owned(),
             [deed] => told(deed),
             [first, .., last] => format!("{}, and at last {}", told(first), told(last)),
@@ -109,19 +110,26 @@ mod tests {
     #[test]
     fn what_happened_since_is_told_and_nothing_before() {
         let seen = Seen { redrives: 0, acts: 1 };
+        let now = Seen { redrives: 0, acts: 4 };
         let acts = [
             act("ana", "edit"),
             act("bo", "redrive"),
             act("cy", "edit"),
             act("di", "discard"),
         ];
-        assert!(seen.since(&acts[..2]).starts_with("bo did \"redrive\" at "));
-        let told = seen.since(&acts);
+        assert!(seen.since(now, &acts[..2]).starts_with("bo did \"redrive\" at "));
+        let told = seen.since(now, &acts);
         assert!(
             told.contains("bo did") && told.contains("di did \"discard\""),
             "{told}"
         );
         assert!(!told.contains("ana"), "{told}");
-        assert_eq!(seen.since(&acts[..1]), "it was put back and has died again");
+        let again = Seen { redrives: 1, acts: 1 };
+        assert_eq!(
+            seen.since(again, &acts[..1]),
+            "it was put back and has died again"
+        );
+        let forgotten = Seen { redrives: 0, acts: 0 };
+        assert!(seen.since(forgotten, &[]).contains("forgotten"));
     }
 }

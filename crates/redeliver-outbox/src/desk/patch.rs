@@ -298,7 +298,7 @@ async fn happened<D: Desk + ?Sized>(desk: &D, number: i64, seen: Seen) -> Result
         Some(detail) if detail.seen() == seen && detail.record.status != Status::DeadLettered => {
             format!("it is {}, and no dead letter any more", detail.record.status)
         }
-        Some(detail) => seen.since(&detail.audit),
+        Some(detail) => seen.since(detail.seen(), &detail.audit),
     };
     Ok(Refused { number, status, what })
 }

@@ -68,7 +68,7 @@ pub(in crate::store) fn unchanged(edit: &Edit, redrives: u32, acts: &[AuditRecor
     let Some(seen) = edit.seen.filter(|seen| *seen != now) else {
         return Ok(());
     };
-    let what = seen.since(acts);
+    let what = seen.since(now, acts);
     let what = format!("the message was changed since it was looked at: {what}");
     Err(StoreError::new(StoreErrorKind::NotFound, what).next("look at it again"))
 }
