@@ -346,6 +346,7 @@ macro_rules! __conformance_catalogue {
                 s285_a_park_by_hand_outlasts_the_head_that_it_was_laid_over
                 s286_a_park_by_hand_is_told_and_counted
                 s287_what_was_put_off_in_a_parked_lane_is_due_when_it_goes_on
+                s288_a_dead_letter_that_was_moved_elsewhere_leaves_no_gap
             }
             job {
                 s220_a_few_first_then_more_and_more

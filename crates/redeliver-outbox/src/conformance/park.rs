@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     MessageId, NewMessage,
-    desk::{Act, Depth, Parked, Standing},
+    desk::{Act, Depth, Edit, MessageRef, Parked, Standing},
     state::Status,
     store::{Demand, LaneDemand, LaneId, ParkedLane, StoreErrorKind, Until, Verdict},
 };
@@ -396,5 +396,31 @@ pub(super) async fn s287_what_was_put_off_in_a_parked_lane_is_due_when_it_goes_o
         [mine[0]],
         "due messages, when the lane goes on"
     );
+    Ok(())
+}
+
+pub(super) async fn s288_a_dead_letter_that_was_moved_elsewhere_leaves_no_gap(
+    factory: &dyn Factory,
+) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let worker = subject.worker("w").await?;
+    let mine = three(&subject).await?;
+    parked(&subject, "a").await?;
+    subject.settle_one(&worker, mine[0], park()).await?;
+    let elsewhere = Edit {
+        destination: Some("mail".to_owned()),
+        ..Edit::default()
+    };
+    subject
+        .desk
+        .edit(MessageRef::Id(mine[0]), &elsewhere, &act())
+        .await?;
+    let resumed = subject.desk.resume_lane(&lane("a"), &act()).await?;
+    same!(
+        resumed.map(|resumed| resumed.without),
+        Some(None),
+        "what the lane goes on without"
+    );
+    check!(!subject.detail(mine[0]).await?.gap, "it is of another lane now");
     Ok(())
 }

@@ -55,8 +55,8 @@ pub(super) async fn resume(store: &MySqlStore, id: &LaneId, act: &Act) -> Result
     let Some(standing) = stands(&mut work, id).await? else {
         return Ok(None);
     };
-    work.run(include_str!("../sql/mark_gap.sql"), (standing.died,))
-        .await?;
+    let skipped = (standing.died, id.destination.as_str(), id.key.as_str());
+    work.run(include_str!("../sql/mark_gap.sql"), skipped).await?;
     let values = (
         standing.died,
         standing.died,

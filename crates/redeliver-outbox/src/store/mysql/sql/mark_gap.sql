@@ -1,1 +1,1 @@
-UPDATE redeliver_dead SET gap = true WHERE number = ?
+UPDATE redeliver_dead SET gap = true WHERE number = ? AND destination = ? AND lane = ?

@@ -59,7 +59,11 @@ pub(super) async fn resume(inner: &Inner, id: &LaneId, act: &Act) -> Result<Opti
     session
         .execute(
             include_str!("../sql/mark_gap.sql"),
-            &[(&standing.died, Type::INT8)],
+            &[
+                (&standing.died, Type::INT8),
+                (&id.destination, Type::TEXT),
+                (&id.key, Type::TEXT),
+            ],
         )
         .await?;
     let shard = value::shard(standing.shard);

@@ -45,7 +45,8 @@ pub(super) fn resume(session: &Session<'_>, id: &LaneId, act: &Act) -> Done<Opti
         return Ok(None);
     };
     if !planted(Plant::GapNotRecorded) {
-        session.execute(include_str!("../sql/mark_gap.sql"), [standing.died])?;
+        let skipped = (standing.died, &id.destination, &id.key);
+        session.execute(include_str!("../sql/mark_gap.sql"), skipped)?;
     }
     let values = (
         standing.shard,
