@@ -1,13 +1,16 @@
 //! Random histories through the window alone, against the smallest model of a database that keeps the store's contract.
 
+mod rows;
+
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
 
 use proptest::prelude::*;
 
+use self::rows::Rows;
 use super::{
     manners::Allowance,
     window::{Limits, Turn, Window},
@@ -15,10 +18,7 @@ use super::{
 use crate::{
     Message, MessageId, Payload, Timestamp,
     destination::{Delivery, Destination, Outcome, Route, Routes},
-    store::{
-        AfterDeath, Attempted, Claimed, Demand, Found, LaneFound, LaneId, Lease, Left, ParkedLane, Scheduled,
-        Settlement, Until, Verdict,
-    },
+    store::{AfterDeath, Attempted, Demand, Found, LaneId, Settlement, Verdict},
 };
 
 #[derive(Debug)]
@@ -32,241 +32,6 @@ impl Destination for Nowhere {
     fn kind(&self) -> &'static str {
         "nowhere"
     }
-}
-
-/// What the rows of a database would say.
-#[derive(Default)]
-struct Rows {
-    now: i64,
-    live: BTreeMap<i64, Message>,
-    cursors: BTreeMap<u16, i64>,
-    lanes: BTreeMap<(u16, LaneId), LaneRow>,
-    /// What the reader has told of lanes.
-    told: BTreeMap<(u16, LaneId), LaneRow>,
-    resumes: u32,
-    delivered: Vec<i64>,
-    dead: BTreeSet<i64>,
-}
-
-/// What a database says of a lane.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct LaneRow {
-    /// 0 if an operator parked it.
-    head: i64,
-    /// What died while an operator had it parked.
-    died: i64,
-    /// The how-manieth end of standing still it was, if it goes on.
-    resumed: Option<u32>,
-}
-
-impl LaneRow {
-    fn is_held(self) -> bool {
-        self.head == 0 && self.resumed.is_none()
-    }
-
-    /// The message that it stands still for.
-    fn parked(self) -> Option<i64> {
-        (self.head != 0 && self.resumed.is_none()).then_some(self.head)
-    }
-
-    fn last(self) -> i64 {
-        if self.head == 0 { self.died } else { self.head }
-    }
-}
-
-impl Rows {
-    fn hold(&mut self, lane: (u16, LaneId)) {
-        let row = self.lanes.entry(lane).or_default();
-        *row = LaneRow {
-            head: 0,
-            died: row.last(),
-            resumed: None,
-        };
-    }
-
-    fn resume(&mut self, lane: &(u16, LaneId)) {
-        let Some(row) = self.lanes.get_mut(lane).filter(|row| row.resumed.is_none()) else {
-            return;
-        };
-        self.resumes += 1;
-        let died = row.last();
-        *row = LaneRow {
-            head: 0,
-            died: if self.live.contains_key(&died) { 0 } else { died },
-            resumed: Some(self.resumes),
-        };
-    }
-
-    fn tell(&mut self, found: &mut Found) {
-        let owned = |shard: u16| self.cursors.contains_key(&shard);
-        let acted: BTreeMap<_, _> = self
-            .lanes
-            .iter()
-            .filter(|((shard, _), row)| owned(*shard) && row.parked().is_none())
-            .map(|(lane, row)| (lane.clone(), *row))
-            .collect();
-        for (lane, row) in &acted {
-            let before = self.told.get(lane);
-            match row.resumed {
-                None if before.is_none_or(|before| !before.is_held()) => found.parked.push(lane.clone()),
-                Some(_) if before != Some(row) => found.resumed.push(freed(lane, row.last())),
-                _ => {}
-            }
-        }
-        let ended = self.told.iter().filter(|(_, before)| before.is_held());
-        let ended = ended.filter(|(lane, _)| !acted.contains_key(*lane));
-        found.resumed.extend(ended.map(|(lane, _)| freed(lane, 0)));
-        self.told = acted;
-    }
-
-    fn read(&mut self, demand: &Demand) -> Found {
-        let fresh_rows = |message: &&Message| message.next_attempt_at.is_none();
-        let mut found = Found {
-            now: Timestamp::from_millis(self.now),
-            ..Found::default()
-        };
-        self.tell(&mut found);
-        for asked in &demand.lanes {
-            let cursor = self.cursors.get(&asked.shard).copied().unwrap_or(0);
-            let rows = self
-                .live
-                .range(asked.from..=cursor.max(asked.from))
-                .map(|(_, row)| row)
-                .filter(fresh_rows);
-            let mut messages: Vec<Message> = rows
-                .filter(|row| {
-                    row.shard == asked.shard && row.destination == asked.destination && row.key == asked.key
-                })
-                .filter(|row| row.number() <= cursor)
-                .take(asked.limit + 1)
-                .cloned()
-                .collect();
-            let complete = messages.len() <= asked.limit;
-            messages.truncate(asked.limit);
-            found.lanes.push(LaneFound { messages, complete });
-        }
-        for (&shard, cursor) in &mut self.cursors {
-            let room = demand.fresh - found.fresh.len();
-            let rows = self
-                .live
-                .range(*cursor + 1..)
-                .map(|(_, row)| row)
-                .filter(fresh_rows);
-            let rows: Vec<Message> = rows
-                .filter(|row| row.shard == shard)
-                .take(room)
-                .cloned()
-                .collect();
-            if let Some(last) = rows.last() {
-                *cursor = last.number();
-            }
-            if rows.len() < room {
-                found.caught_up.push(shard);
-            }
-            found.fresh.extend(rows);
-        }
-        let mut due: Vec<Message> = self
-            .live
-            .values()
-            .filter(|row| row.next_attempt_at.is_some_and(|due| due <= found.now))
-            .cloned()
-            .collect();
-        due.retain(|row| self.cursors.contains_key(&row.shard));
-        due.sort_by_key(|row| (row.next_attempt_at, row.number()));
-        due.truncate(demand.due);
-        found.due = due;
-        found
-    }
-
-    fn settle(&mut self, settlement: &Settlement) {
-        let number = settlement.number();
-        let now = Timestamp::from_millis(self.now);
-        let Some(row) = self.live.get_mut(&number) else {
-            return;
-        };
-        match &settlement.verdict {
-            Verdict::Delivered(_) => {
-                let row = self.live.remove(&number).unwrap();
-                self.lanes.retain(|_, lane| lane.head != number);
-                self.delivered.push(row.number());
-            }
-            Verdict::Retry { attempted, wait } => {
-                row.attempts = attempted.attempt;
-                row.next_attempt_at = Some(now.plus(*wait));
-            }
-            Verdict::Dead { lane, .. } => {
-                let row = self.live.remove(&number).unwrap();
-                if let (AfterDeath::Park, Some(key)) = (lane, &row.key) {
-                    let lane = LaneId {
-                        destination: row.destination.clone(),
-                        key: key.clone(),
-                    };
-                    let lane = self.lanes.entry((row.shard, lane)).or_insert(LaneRow {
-                        resumed: Some(0),
-                        ..LaneRow::default()
-                    });
-                    if lane.is_held() {
-                        lane.died = number;
-                    } else {
-                        *lane = LaneRow {
-                            head: number,
-                            ..LaneRow::default()
-                        };
-                    }
-                } else {
-                    self.lanes.retain(|_, lane| lane.head != number);
-                }
-                self.dead.insert(number);
-            }
-            Verdict::Postponed(Until::At(at)) => row.next_attempt_at = Some(*at),
-            Verdict::Postponed(Until::After(wait)) => row.next_attempt_at = Some(now.plus(*wait)),
-            Verdict::Counted { attempt } => row.attempts = *attempt,
-            Verdict::FannedOut { .. } => {
-                self.live.remove(&number);
-            }
-        }
-    }
-
-    fn claim(&mut self, shard: u16, epoch: i64) -> Claimed {
-        self.cursors.insert(shard, 0);
-        self.told.retain(|(of, _), _| *of != shard);
-        let of_shard = self.live.values().filter(|row| row.shard == shard);
-        let lane_of = |row: &Message| {
-            row.key.clone().map(|key| LaneId {
-                destination: row.destination.clone(),
-                key,
-            })
-        };
-        Claimed {
-            lease: Lease { shard, epoch },
-            left: if epoch % 2 == 0 {
-                Left::Clean
-            } else {
-                Left::Crashed { window: 4 }
-            },
-            highest: of_shard.clone().map(Message::number).max().unwrap_or(0),
-            scheduled: of_shard
-                .filter(|row| row.next_attempt_at.is_some())
-                .filter_map(|row| {
-                    lane_of(row).map(|lane| Scheduled {
-                        number: row.number(),
-                        lane,
-                    })
-                })
-                .collect(),
-            parked: self
-                .lanes
-                .iter()
-                .filter(|((of, _), row)| *of == shard && row.resumed.is_none())
-                .map(|(lane, row)| freed(lane, row.head).1)
-                .collect(),
-        }
-    }
-}
-
-fn freed((shard, lane): &(u16, LaneId), head: i64) -> (u16, ParkedLane) {
-    let lane = lane.clone();
-    (*shard, ParkedLane { lane, head })
 }
 
 #[derive(Clone, Copy, Debug)]
