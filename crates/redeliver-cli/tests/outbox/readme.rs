@@ -75,6 +75,6 @@ fn the_operators_commands_work() {
         folder.run(&words.collect::<Vec<_>>()).done();
         ran += 1;
     }
-    assert_eq!(ran, 8);
+    assert_eq!(ran, 9);
     assert_eq!(folder.show("42")["status"], "pending", "redriven");
 }

@@ -64,7 +64,8 @@ pub(super) async fn hold(world: Arc<World>) {
     }
     let mut chance = Chance::new(scenario.seed, "holder");
     loop {
-        clock::sleep(chance.millis(500, 15_000)).await;
+        // Often: a hold and a beat that knows nothing of it yet meet seldom.
+        clock::sleep(chance.millis(200, 5_000)).await;
         if world.is_calm() {
             return;
         }

@@ -134,7 +134,7 @@ impl Scenario {
         for plan in &mut self.destinations {
             let begin = chance.between(0, 60_000);
             let end = begin + chance.between(2_000, 40_000);
-            plan.temper.gone = chance.happens(0.15).then_some((begin, end));
+            plan.temper.gone = chance.happens(0.3).then_some((begin, end));
         }
     }
 
