@@ -10,11 +10,11 @@ FROM rust:1.95-slim-bookworm AS build
 RUN apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
-RUN cargo build --release --locked -p redeliver-cli
+RUN cargo build --profile dist --locked -p redeliver-cli
 
 FROM debian:bookworm-slim
 RUN useradd --system --uid 10001 redeliver && install -d -o redeliver /data
-COPY --from=build /source/target/release/redeliver /usr/local/bin/redeliver
+COPY --from=build /source/target/dist/redeliver /usr/local/bin/redeliver
 USER redeliver
 WORKDIR /data
 VOLUME /data
