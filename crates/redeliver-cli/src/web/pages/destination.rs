@@ -67,7 +67,21 @@ pub(super) async fn page(
     visitor: Visitor,
     Path(name): Path<String>,
 ) -> Answered {
-    let (status, known) = tokio::try_join!(site.status(), site.issues())?;
+    let filter = Filter {
+        statuses: vec![Status::Failed],
+        destination: Some(name.clone()),
+        ..Filter::default()
+    };
+    let look = Page {
+        after: None,
+        limit: FAILING,
+        newest_first: true,
+        until: None,
+    };
+    // At once: each may be waited for, for a moment.
+    let search = async { Ok(site.desk.search(&filter, look, PATIENCE).await?) };
+    let (status, known, failing) = tokio::try_join!(site.status(), site.issues(), search)?;
+    let failing = failing.records;
     let report = match &status {
         Some(status) => Arc::clone(&status.value),
         None => Arc::new(uncounted(&site).await?),
@@ -85,18 +99,6 @@ pub(super) async fn page(
         );
         return Err(Problem::not_found(detail).into());
     };
-    let filter = Filter {
-        statuses: vec![Status::Failed],
-        destination: Some(name.clone()),
-        ..Filter::default()
-    };
-    let look = Page {
-        after: None,
-        limit: FAILING,
-        newest_first: true,
-        until: None,
-    };
-    let failing = site.desk.search(&filter, look, PATIENCE).await?.records;
     let now = Timestamp::wall();
     let issues = known.iter().flat_map(|known| known.value.iter());
     let here = address(&name);
