@@ -14,6 +14,7 @@ use crate::{
     limits::MOST_SHARDS,
     store::{
         Names, Result,
+        filter::PLACES,
         schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
     },
 };
@@ -69,11 +70,24 @@ impl Schema for SqliteStore {
     }
 }
 
-/// The rows of the view `redeliver_messages` at a time that the caller gives, where the view itself has only SQLite's clock.
-pub(super) fn messages_at(time: &str) -> String {
+/// The columns of the view, which its first part names.
+const MESSAGES_COLUMNS: &str = "id, number, salt, shard, status, destination, topic, lane, attempts, redrives, created_at, next_attempt_at,
+    last_attempt_at, last_error, locked_by, locked_at, dead_letter_reason, dead_lettered_at, sent_at, discarded_at, fanned_out_at, expires_at,
+    content_type, headers, traceparent, payload, payload_binary, put_away, place, fingerprint";
+
+/// These parts of the view `redeliver_messages` as a common table, at a time that the caller gives, where the view itself has only SQLite's
+/// clock. SQLite looks through all parts that are there, and makes all columns of each row where there are several.
+pub(super) fn messages_at(time: &str, places: &[&str]) -> String {
     let begin = "CREATE VIEW redeliver_messages AS\n";
     let body = MESSAGES_VIEW.split_once(begin).map_or("", |(_, body)| body);
-    body.trim_end().trim_end_matches(';').replace(VIEW_CLOCK, time)
+    let parts = body.trim_end().trim_end_matches(';').split("\nUNION ALL\n");
+    let asked: Vec<&str> = parts
+        .zip(PLACES)
+        .filter(|(_, place)| places.contains(place))
+        .map(|(part, _)| part)
+        .collect();
+    let body = asked.join("\nUNION ALL\n").replace(VIEW_CLOCK, time);
+    format!("redeliver_messages ({MESSAGES_COLUMNS}) AS ({body})")
 }
 
 /// Refuses tables that this program was not made for.
@@ -176,8 +190,35 @@ mod tests {
 
     #[test]
     fn the_desk_reads_the_view_by_the_clock_of_the_store() {
-        let body = messages_at("?1");
-        assert!(body.starts_with("SELECT"));
-        assert!(!body.contains("julianday") && body.contains("owner.lease_until >= ?1"));
+        let table = messages_at("?1", &PLACES);
+        assert!(!table.contains("julianday") && table.contains("owner.lease_until >= ?1"));
+        for (place, named) in PLACES.into_iter().zip(["outbox", "dead", "sent", "events"]) {
+            let part = messages_at("?1", &[place]);
+            assert!(part.contains(&format!("FROM redeliver_{named}")), "{part}");
+            assert!(
+                part.contains(&format!("'{place}'")) && !part.contains("UNION"),
+                "{part}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_column_of_the_view_has_its_name() {
+        let (first, _) = MESSAGES_VIEW
+            .split_once("CREATE VIEW")
+            .map(|(_, view)| view.split_once("FROM").unwrap())
+            .unwrap();
+        let named: Vec<&str> = MESSAGES_COLUMNS.split(',').map(str::trim).collect();
+        let lines = first
+            .lines()
+            .map(|line| line.trim_end_matches(','))
+            .filter_map(|line| {
+                let alone = line
+                    .strip_prefix("    message.")
+                    .filter(|name| !name.contains(' '));
+                line.rsplit_once(" AS ").map(|(_, name)| name).or(alone)
+            });
+        let names: Vec<&str> = lines.filter(|name| !name.is_empty()).collect();
+        assert_eq!(named, names);
     }
 }

@@ -15,7 +15,7 @@ use crate::{
             examine::Shards,
             records::{self, Kept, Neighbours},
         },
-        filter::{self, Conditions, Dialect, LIVE_BY_NUMBER, Value, equal},
+        filter::{self, Conditions, Dialect, LIVE_BY_NUMBER, PLACES, Value, equal},
         schema::not_migrated,
     },
 };
@@ -35,11 +35,13 @@ pub(super) fn list(session: &Session<'_>, filter: &Filter, page: Page, payloads:
         "NULL, NULL"
     };
     let columns = format!("{}, {payload}", records::RECORD);
-    select(session, &columns, conditions(filter)?.page(page), records::record)
+    let conditions = conditions(filter)?.page(page);
+    select(session, &columns, filter, conditions, records::record)
 }
 
 pub(super) fn count(session: &Session<'_>, filter: &Filter) -> Done<u64> {
-    let counted = select(session, "COUNT(*)", conditions(filter)?, |row| row.count())?;
+    let conditions = conditions(filter)?;
+    let counted = select(session, "COUNT(*)", filter, conditions, |row| row.count())?;
     Ok(counted.first().copied().unwrap_or(0))
 }
 
@@ -52,12 +54,17 @@ fn conditions(filter: &Filter) -> Done<Conditions> {
 fn select<T>(
     session: &Session<'_>,
     columns: &str,
+    filter: &Filter,
     conditions: Conditions,
     read: impl FnMut(&mut dyn Columns) -> Result<T>,
 ) -> Done<Vec<T>> {
-    let view = schema::messages_at("?1");
+    let mut places = filter::places(filter);
+    if places.is_empty() {
+        places = PLACES.to_vec();
+    }
     let statement = format!(
-        "WITH redeliver_messages AS ({view}) SELECT {columns} FROM redeliver_messages WHERE {}",
+        "WITH {} SELECT {columns} FROM redeliver_messages WHERE {}",
+        schema::messages_at("?1", &places),
         conditions.sql
     );
     let values = conditions.values.into_iter().map(|value| match value {
