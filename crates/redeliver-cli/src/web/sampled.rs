@@ -15,8 +15,8 @@ use super::problem::Problem;
 pub(crate) const EXACT: Duration = Duration::from_millis(1_000);
 /// How long an answer waits for a count that is under way.
 const PATIENCE: Duration = Duration::from_millis(40);
-/// A count rests so many times as long as it took: a database that is slow to count has better things to do.
-const REST: u32 = 19;
+/// A count rests so many times as long as it took: a database that is slow to count has better things to do, and there are five of them.
+const REST: u32 = 49;
 
 /// A value with the time at which it was true.
 #[derive(Debug)]
@@ -189,7 +189,7 @@ mod tests {
         let counted = sampled.get(count()).await.unwrap().unwrap();
         assert_eq!((*counted.value, counted.is_exact()), (0, false));
         assert_eq!(counts.load(Ordering::Relaxed), 1);
-        // It took more than two seconds, and so rests for 38.
+        // It took more than two seconds, and so rests for 98.
         tokio::time::advance(Duration::from_secs(30)).await;
         assert_eq!(*sampled.get(count()).await.unwrap().unwrap().value, 0);
         assert_eq!(counts.load(Ordering::Relaxed), 1);
