@@ -1,4 +1,7 @@
-use redeliver_outbox::store::{Lease, PostgresStore, Result, Settled, Store as _, StoreErrorKind};
+use redeliver_outbox::{
+    desk::Desk as _,
+    store::{Lease, PostgresStore, Result, Settled, Store as _, StoreErrorKind},
+};
 use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 
@@ -109,6 +112,29 @@ async fn a_settle_that_is_dropped_leaves_nothing_locked() {
     held.store.settle(&worker("w"), &again).await.unwrap();
     let left = "SELECT count(*) FROM redeliver_outbox";
     assert_eq!(scalar(&held.client, left).await, "0");
+}
+
+/// Sessions that began while nobody could write stay so; none of them is kept for when everybody can again.
+#[tokio::test]
+async fn a_connection_that_can_only_read_is_used_once() {
+    let (database, store) = Database::migrated(2).await;
+    let owner = database.client().await;
+    let name = database.name();
+    let close = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
+    owner.batch_execute(&close).await.unwrap();
+    assert_ne!(scalar(&owner, END).await, "0");
+    until(&owner, &format!("SELECT ({END}) = 0")).await;
+    let (one, other) = (worker("one"), worker("other"));
+    let look = || store.holds();
+    tokio::try_join!(look(), look(), look()).unwrap();
+    let refused = store.leave(&one).await.unwrap_err();
+    assert_eq!(refused.kind(), StoreErrorKind::ReadOnly, "{refused}");
+    tokio::try_join!(look(), look(), look()).unwrap();
+    let open = format!("ALTER DATABASE {name} RESET default_transaction_read_only");
+    owner.batch_execute(&open).await.unwrap();
+    for _ in 0..3 {
+        tokio::try_join!(store.leave(&one), store.leave(&other)).unwrap();
+    }
 }
 
 #[tokio::test]

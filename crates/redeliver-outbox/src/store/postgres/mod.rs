@@ -28,6 +28,7 @@ mod error;
 mod fan_out;
 mod lease;
 mod moment;
+mod read_only;
 mod reader;
 mod row;
 mod schema;
@@ -102,8 +103,11 @@ impl PostgresStore {
         let recycling_method = RecyclingMethod::Fast;
         let manager = Manager::from_config(config, tls, ManagerConfig { recycling_method });
         let limit = Some(options.connect_timeout);
+        let [on_create, on_reuse] = read_only::hooks();
         let pool = Pool::builder(manager)
             .max_size(options.connections.max(1))
+            .post_create(on_create)
+            .pre_recycle(on_reuse)
             .runtime(Runtime::Tokio1)
             .timeouts(Timeouts {
                 wait: limit,
