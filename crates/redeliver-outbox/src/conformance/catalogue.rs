@@ -249,6 +249,7 @@ macro_rules! __conformance_catalogue {
                 s121_the_figures_add_up
                 s122_workers_are_told_with_their_shards
                 s123_the_database_is_examined
+                s124_what_waits_behind_a_head_waits_too
             }
             retain {
                 s130_only_what_is_old_is_forgotten

@@ -92,6 +92,45 @@ pub(super) async fn s121_the_figures_add_up(factory: &dyn Factory) -> Outcome {
     Ok(())
 }
 
+pub(super) async fn s124_what_waits_behind_a_head_waits_too(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 4).await?;
+    let worker = subject.worker("w").await?;
+    let keyed = |destination: &str, key: &str| NewMessage::to(destination).key(key).payload("{}");
+    let lane = subject
+        .enqueue(&[
+            keyed("mail", "a"),
+            keyed("mail", "a"),
+            keyed("mail", "b"),
+            keyed("billing", "a"),
+        ])
+        .await?;
+    subject.settle_one(&worker, lane[0], retry(1, HOUR)).await?;
+    // Inserted long ago for a time that has come since.
+    let (long_ago, since) = (
+        subject.time_from_now(-9_000_000).await?,
+        subject.time_from_now(-1_000_000).await?,
+    );
+    let number = lane[3].number();
+    subject
+        .execute(&format!(
+            "UPDATE redeliver_outbox SET created_at = {long_ago}, not_before = {since} WHERE number = {number}"
+        ))
+        .await?;
+    let status = subject.desk.status().await?;
+    let of = |name: &str| status.destinations.get(name).copied().unwrap_or_default();
+    same!(
+        (of("mail").due_now, of("mail").waiting, of("billing").due_now),
+        (1, 2, 1),
+        "due and waiting in the lane's destination, due in another with the same key"
+    );
+    let lag = of("billing").oldest_lag.unwrap_or_default();
+    check!(
+        lag >= Duration::from_secs(1000) && lag < Duration::from_secs(1600),
+        "the message is due since {lag:?}"
+    );
+    Ok(())
+}
+
 pub(super) async fn s122_workers_are_told_with_their_shards(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 8).await?;
     let first = subject.worker_of("a", 5).await?;

@@ -41,11 +41,17 @@ fn of(report: &mut StatusReport, destination: String) -> &mut Figures {
     report.destinations.entry(destination).or_default()
 }
 
+/// Figures of some messages to this destination.
+pub(in crate::store) fn add(report: &mut StatusReport, destination: String, figures: &Figures) {
+    let known = of(report, destination);
+    *known = sum(*known, figures);
+}
+
 /// A row of `figures_ended.sql`.
 pub(in crate::store) fn ended(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
     let figures = of(report, row.known_text()?);
-    figures.sent = row.count()?;
-    figures.dead = row.count()?;
+    figures.sent += row.count::<u64>()?;
+    figures.dead += row.count::<u64>()?;
     Ok(())
 }
 

@@ -1,0 +1,1 @@
+SELECT destination, lane, head FROM redeliver_lanes WHERE resumed_at IS NULL

@@ -1,0 +1,1 @@
+SELECT destination FROM redeliver_sent
