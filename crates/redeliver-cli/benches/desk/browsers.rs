@@ -1,6 +1,6 @@
 //! How much slower a relay is while people look.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
 
 use redeliver::clock;
 use tokio::{
@@ -36,24 +36,47 @@ pub(crate) async fn measure(outbox: &Outbox, messages: i64) -> Outcome<()> {
             drained(outbox, messages, 0).await?,
             drained(outbox, messages, BROWSERS).await?,
         );
-        println!("  round {round}: {one:8.0} alone, {other:8.0} with {BROWSERS} browsers");
+        println!("  round {round}: {one} alone, {other} with {BROWSERS} browsers");
         alone.push(one);
         watched.push(other);
     }
-    let median = |rates: &mut Vec<f64>| {
-        rates.sort_by(f64::total_cmp);
-        rates[ROUNDS / 2]
+    let median = |drains: &[Drain], figure: fn(&Drain) -> f64| {
+        let mut figures: Vec<f64> = drains.iter().map(figure).collect();
+        figures.sort_by(f64::total_cmp);
+        figures[ROUNDS / 2]
     };
-    let (alone, watched) = (median(&mut alone), median(&mut watched));
+    let (rate, processor) = (
+        median(&alone, |drain| drain.rate),
+        median(&alone, |drain| drain.processor),
+    );
     println!(
-        "  cost: {:.1} % of {alone:.0} a second",
-        (1.0 - watched / alone) * 100.0
+        "  cost: {:.1} % of {rate:.0} a second, {:.1} % more processor time",
+        (1.0 - median(&watched, |drain| drain.rate) / rate) * 100.0,
+        (median(&watched, |drain| drain.processor) / processor - 1.0) * 100.0,
     );
     outbox.remove().await
 }
 
-async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<f64> {
+/// How one outbox was emptied.
+struct Drain {
+    /// Messages a second.
+    rate: f64,
+    /// Microseconds of the relay's processor time for a message.
+    processor: f64,
+}
+
+impl fmt::Display for Drain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:8.0} ({:.2} µs)", self.rate, self.processor)
+    }
+}
+
+/// Every drain begins alike, with nothing sent.
+async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<Drain> {
     let payload = "'{\"order\":' || n || ',\"note\":\"some text that is as long as an ordinary order may be, give or take a few words\"}'";
+    outbox
+        .execute("DELETE FROM redeliver_sent", "TRUNCATE redeliver_sent")
+        .await?;
     outbox
         .execute(
             &format!(
@@ -66,7 +89,7 @@ async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<f64
             ),
         )
         .await?;
-    let begun = clock::now();
+    let (begun, spent) = (clock::now(), spent_by_children()?);
     let relay = Relay::start(outbox, &["--until-empty"])?;
     let end = Arc::new(Notify::new());
     let watching: Vec<_> = (0..browsers)
@@ -86,7 +109,23 @@ async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<f64
     if told["delivered"].as_i64() != Some(messages) {
         return Err(format!("not everything was delivered: {told}").into());
     }
-    Ok(messages as f64 / took.as_secs_f64())
+    drop(relay);
+    let spent = spent_by_children()?.saturating_sub(spent);
+    Ok(Drain {
+        rate: messages as f64 / took.as_secs_f64(),
+        processor: spent.as_secs_f64() * 1e6 / messages as f64,
+    })
+}
+
+/// The processor time of every process that was started here and has ended.
+fn spent_by_children() -> Outcome<Duration> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    // The second field is the program's name, in brackets; of those behind it these are the children's own time and the system's for them.
+    let (_, fields) = stat.rsplit_once(')').ok_or("no name in /proc/self/stat")?;
+    let mut ticks = fields.split_whitespace().skip(13).take(2).map(str::parse::<u64>);
+    let mut next = || ticks.next().ok_or("too few fields in /proc/self/stat");
+    let hundredths = next()?? + next()??;
+    Ok(Duration::from_millis(hundredths * 10))
 }
 
 /// A browser with a page open.

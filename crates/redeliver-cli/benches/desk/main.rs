@@ -17,7 +17,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 
 fn main() -> Outcome<()> {
     let rows = number("--rows", 100_000)?;
-    let messages = number("--messages", 400_000)?;
+    let messages = number("--messages", 2_000_000)?;
     let runtime = tokio::runtime::Runtime::new()?;
     let _ = rustls::crypto::ring::default_provider().install_default();
     runtime.block_on(async {
