@@ -102,9 +102,10 @@ impl Way {
         }
     }
 
-    /// Twice as far the next time, unless that would take longer than there is time: what is looked at may hold little or much.
+    /// Twice as far the next time, unless that would take more than half of the time that is left: what comes may take twice as long as what
+    /// was, being met for the first time or holding more.
     fn lengthen(&mut self, took: Duration, left: Duration) {
-        let affordable = left.as_nanos() / took.as_nanos().max(1);
+        let affordable = left.as_nanos() / 2 / took.as_nanos().max(1);
         let times = i64::try_from(affordable).unwrap_or(i64::MAX).clamp(0, 2);
         let step = if times == 0 {
             self.step / 2
@@ -166,7 +167,7 @@ mod tests {
                 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 200_000, 200_000
             ]
         );
-        way.lengthen(Duration::from_secs(2), Duration::from_secs(3));
+        way.lengthen(Duration::from_secs(2), Duration::from_secs(5));
         assert_eq!(way.step, 200_000, "as much again is what there is time for");
         way.lengthen(Duration::from_secs(2), Duration::from_secs(1));
         assert_eq!(way.step, 100_000, "half of it is");
