@@ -8,6 +8,7 @@ mod audit;
 mod discreet;
 mod edit;
 mod filter;
+mod finding;
 mod job;
 mod lane;
 mod look;
@@ -21,6 +22,7 @@ pub use audit::{AuditBreak, AuditMark, AuditStep};
 pub use discreet::Discreet;
 pub use edit::{Edit, NoSeen, Seen};
 pub use filter::NoFilter;
+pub use finding::{Finding, Grade};
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
 pub use lane::{LaneHold, Parked, ResumedLane};
 pub use look::{
@@ -275,30 +277,6 @@ pub struct Removed {
     pub rows: u64,
     /// Whether a limit was met: call again.
     pub more: bool,
-}
-
-/// What a look at the database's health found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// How bad it is.
-    pub grade: Grade,
-    /// What was looked at: `version`, `clock`, `vacuum`, `shards`, …
-    pub topic: &'static str,
-    /// What was found, in one sentence.
-    pub what: String,
-    /// What to do; empty if nothing.
-    pub next: String,
-}
-
-/// How bad a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Grade {
-    /// As it should be.
-    Good,
-    /// Works, and could be better.
-    Advice,
-    /// Will hurt.
-    Problem,
 }
 
 /// The operator's desk.

@@ -209,15 +209,15 @@ impl Import {
         Ok(step)
     }
 
-    /// Says in the audit trail that it was done.
+    /// Says in the audit trail what was done so far, and whether that is all.
     ///
     /// # Errors
     ///
     /// If the outbox's database fails.
-    pub async fn record(&self, desk: &dyn Desk, tally: Tally, act: &Act) -> Result<()> {
+    pub async fn record(&self, desk: &dyn Desk, tally: Tally, ended: bool, act: &Act) -> Result<()> {
         let place = self.position.as_ref().map(ToString::to_string);
         let detail = format!(
-            r#"{{"import":{},"table":{},"read":{},"inserted":{},"there_before":{},"refused":{},"up_to":{},"began_at":"{}"}}"#,
+            r#"{{"import":{},"table":{},"read":{},"inserted":{},"there_before":{},"refused":{},"up_to":{},"began_at":"{}","ended":{ended}}}"#,
             quoted(&self.name),
             quoted(&self.mapping.table.to_string()),
             tally.read,

@@ -7,7 +7,6 @@ use futures_util::{StreamExt as _, stream};
 use redeliver_outbox::{
     desk::{Finding, Grade},
     destination::Route,
-    store::StoreError,
 };
 use redeliver_policy::duration;
 use serde::Serialize;
@@ -15,7 +14,7 @@ use serde::Serialize;
 use super::{
     database::DatabaseFlags,
     destination::{Test, chosen},
-    doctor, finding,
+    doctor, finding, import,
     settings::Settings,
 };
 use crate::{
@@ -35,16 +34,17 @@ const ENDS: [(Exit, &str); 4] = [
 
 /// So many destinations are looked at side by side.
 const AT_ONCE: usize = 16;
+const FIREWALL: &str = "look for a firewall on the way, or give --timeout more";
 /// A destination is done in time by itself; one that is not is left after this much more.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Check the configuration, the database and every destination, without sending a message: names, connections, certificates, credentials
+/// Check the configuration, the database, what is to be imported and every destination, without sending a message: names, connections, certificates, credentials
 #[derive(Args, Clone, Debug)]
 #[command(after_long_help = help("  redeliver check\n  redeliver check --destination billing --json\n  \
     redeliver check --send --destination billing\n\n\
     For each destination over HTTP: whether its name leads somewhere and may lead there, whether a connection and TLS come about (through the proxy, \
     if there is one), until when its certificate and the client's are valid (advice from 21 days before the end), which HTTP is spoken, whether an OAuth 2 token can \
-    be had. Only with --send is a message sent. What is wrong is told with its next step, and the exit code is 1; advice alone is 0.", &ENDS))]
+    be had. For each table that is to be imported: whether it is there with its columns. Only with --send is a message sent. What is wrong is told with its next step, and the exit code is 1; advice alone is 0.", &ENDS))]
 pub(crate) struct CheckArgs {
     /// Only this destination; may be given several times
     #[arg(long = "destination", value_name = "NAME")]
@@ -87,6 +87,9 @@ pub(super) async fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         place: "database".to_owned(),
         findings: vec![database(args, &settings).await],
     });
+    if args.destinations.is_empty() {
+        all.extend(imports(args, &settings).await);
+    }
     all.extend(destinations(args, &routes).await);
     output::progress_done();
     tell(&all, args.json);
@@ -95,6 +98,24 @@ pub(super) async fn run(args: &CheckArgs) -> anyhow::Result<Exit> {
         true => Exit::Failed,
         false => Exit::Done,
     })
+}
+
+/// The tables that are to be taken over, one after the other: there are few.
+async fn imports(args: &CheckArgs, settings: &Settings) -> Vec<Found> {
+    let mut all = Vec::new();
+    for (name, import) in &settings.imports {
+        output::progress(&format!("looking at the table of import.{name}"));
+        let look = tokio::time::timeout(args.timeout, import::probe(name, import, settings));
+        all.push(Found {
+            place: format!("import.{name}"),
+            findings: vec![look.await.unwrap_or_else(|_| {
+                let limit = duration::display(args.timeout);
+                let what = format!("its database does not answer within {limit}");
+                Finding::problem("table", what, FIREWALL)
+            })],
+        });
+    }
+    all
 }
 
 /// Side by side, and told in their order.
@@ -125,7 +146,7 @@ async fn destination(args: &CheckArgs, name: &str, route: &Route) -> Vec<Finding
     let probe = route.destination.probe(args.timeout);
     let Ok(mut findings) = tokio::time::timeout(args.timeout + GRACE, probe).await else {
         let limit = duration::display(args.timeout);
-        return vec![problem(
+        return vec![Finding::problem(
             "connection",
             format!("no end of the look within {limit}"),
             "give --timeout more",
@@ -133,7 +154,7 @@ async fn destination(args: &CheckArgs, name: &str, route: &Route) -> Vec<Finding
     };
     if findings.is_empty() {
         let what = format!("nothing to look at: its type is {}", route.destination.kind());
-        findings.push(good("type", what));
+        findings.push(Finding::good("type", what));
     }
     let broken = findings.iter().any(|finding| finding.grade == Grade::Problem);
     if args.send && !broken {
@@ -146,15 +167,15 @@ async fn sent(name: &str, route: &Route) -> Finding {
     match Test::to(name).send(route).await {
         Ok(tried) if tried.is_delivered() => {
             let took = readable::duration(tried.took);
-            good("message", format!("{} was delivered in {took}", tried.id))
+            Finding::good("message", format!("{} was delivered in {took}", tried.id))
         }
         Ok(tried) => {
             let next = format!("try again with `redeliver destination test {name}`");
-            problem("message", format!("{}: {}", tried.id, tried.told()), &next)
+            Finding::problem("message", format!("{}: {}", tried.id, tried.told()), &next)
         }
         Err(error) => {
             let next = format!("send one that it takes: `redeliver destination test {name} --payload …`");
-            problem("message", error.to_string(), &next)
+            Finding::problem("message", error.to_string(), &next)
         }
     }
 }
@@ -162,11 +183,11 @@ async fn sent(name: &str, route: &Route) -> Finding {
 async fn database(args: &CheckArgs, settings: &Settings) -> Finding {
     let address = redeliver::address::shown(&settings.database);
     match tokio::time::timeout(args.timeout, version(args)).await {
-        Ok(Ok((there, newest))) if there == newest => good(
+        Ok(Ok((there, newest))) if there == newest => Finding::good(
             "tables",
             format!("{address} answers, with tables of version {there}"),
         ),
-        Ok(Ok((there, newest))) => problem(
+        Ok(Ok((there, newest))) => Finding::problem(
             "tables",
             format!("{address} answers, with tables of version {there}; this program's are {newest}"),
             match there < newest {
@@ -174,22 +195,14 @@ async fn database(args: &CheckArgs, settings: &Settings) -> Finding {
                 false => "use the program of the version that made them",
             },
         ),
-        Ok(Err(error)) => {
-            let store = error.chain().find_map(|cause| cause.downcast_ref::<StoreError>());
-            let next = store.map_or("", StoreError::next_step);
-            let what = output::causes(&error);
-            let what = what
-                .strip_suffix(next)
-                .map_or(what.as_str(), |what| what.trim_end_matches("; "));
-            problem("connection", what.to_owned(), next)
-        }
-        Err(_) => problem(
+        Ok(Err(error)) => finding::failed("connection", &error),
+        Err(_) => Finding::problem(
             "connection",
             format!(
                 "{address} does not answer within {}",
                 duration::display(args.timeout)
             ),
-            "look for a firewall on the way, or give --timeout more",
+            FIREWALL,
         ),
     }
 }
@@ -202,24 +215,6 @@ async fn version(args: &CheckArgs) -> anyhow::Result<(u32, u32)> {
     let newest = newest.last().map_or(0, |step| step.version);
     let there = desk.version().await.map_err(|error| outbox.named(error.into()))?;
     Ok((there, newest))
-}
-
-fn good(topic: &'static str, what: String) -> Finding {
-    Finding {
-        grade: Grade::Good,
-        topic,
-        what,
-        next: String::new(),
-    }
-}
-
-fn problem(topic: &'static str, what: String, next: &str) -> Finding {
-    Finding {
-        grade: Grade::Problem,
-        topic,
-        what,
-        next: next.to_owned(),
-    }
 }
 
 /// A finding, and where.

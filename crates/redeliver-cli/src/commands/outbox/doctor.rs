@@ -72,26 +72,20 @@ pub(super) fn configuration(settings: &Settings) -> Finding {
             "",
         ),
     };
-    Finding {
-        grade,
-        topic: "configuration",
-        what,
-        next: next.to_owned(),
-    }
+    Finding::new(grade, "configuration", what, next)
 }
 
 /// Live messages to destinations that the configuration does not have: a relay with it would quarantine them.
 fn unknown_destinations(settings: &Settings, report: &StatusReport) -> Vec<Finding> {
     let unknown = report.destinations.iter().filter_map(|(name, figures)| {
         let live = figures.due_now + figures.waiting + figures.parked;
-        (live > 0 && settings.routes.get(name).is_none()).then(|| Finding {
-            grade: Grade::Problem,
-            topic: "destinations",
-            what: format!(
-                "{live} live messages are to {:?}, which the configuration does not have",
-                readable::line(name, 80)
-            ),
-            next: "add it before `redeliver serve` quarantines them as unknown_destination".to_owned(),
+        (live > 0 && settings.routes.get(name).is_none()).then(|| {
+            let name = readable::line(name, 80);
+            Finding::problem(
+                "destinations",
+                format!("{live} live messages are to {name:?}, which the configuration does not have"),
+                "add it before `redeliver serve` quarantines them as unknown_destination",
+            )
         })
     });
     unknown.collect()
@@ -100,13 +94,14 @@ fn unknown_destinations(settings: &Settings, report: &StatusReport) -> Vec<Findi
 /// Live events, and a configuration with no route at all: a relay with it would quarantine them.
 fn events_without_routes(settings: &Settings, report: &StatusReport) -> Option<Finding> {
     let live = report.events.due_now + report.events.waiting;
-    (live > 0 && settings.routes.topics().next().is_none()).then(|| Finding {
-        grade: Grade::Problem,
-        topic: "routes",
-        what: format!(
-            "{live} live events name a topic and no destination, and the configuration has no routes"
-        ),
-        next: "add a table [routes] before `redeliver serve` quarantines them as no_route".to_owned(),
+    (live > 0 && settings.routes.topics().next().is_none()).then(|| {
+        Finding::problem(
+            "routes",
+            format!(
+                "{live} live events name a topic and no destination, and the configuration has no routes"
+            ),
+            "add a table [routes] before `redeliver serve` quarantines them as no_route",
+        )
     })
 }
 

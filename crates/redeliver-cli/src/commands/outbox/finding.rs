@@ -1,8 +1,13 @@
 //! Findings, as they are told.
 
-use redeliver_outbox::desk::{Finding, Grade};
+use redeliver_outbox::{
+    desk::{Finding, Grade},
+    store::StoreError,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::output;
 
 pub(super) const fn grade(grade: Grade) -> &'static str {
     match grade {
@@ -10,6 +15,18 @@ pub(super) const fn grade(grade: Grade) -> &'static str {
         Grade::Advice => "advice",
         Grade::Problem => "problem",
     }
+}
+
+/// What could not be looked at, and why.
+pub(super) fn failed(topic: &'static str, error: &anyhow::Error) -> Finding {
+    let store = error.chain().find_map(|cause| cause.downcast_ref::<StoreError>());
+    let next = store.map_or("", StoreError::next_step);
+    let what = output::causes(error);
+    // The next step has a place of its own.
+    let what = what
+        .strip_suffix(next)
+        .map_or(what.as_str(), |what| what.trim_end_matches("; "));
+    Finding::problem(topic, what, next)
 }
 
 /// What a look at the outbox's health found.

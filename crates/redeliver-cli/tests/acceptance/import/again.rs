@@ -26,8 +26,14 @@ fn twice_is_once() {
         let expected: Vec<String> = (1..=1210).map(|number| number.to_string()).collect();
         assert_eq!(payloads(&database), expected, "{kind:?}");
 
-        // One entry for each run that did something, the newest first.
-        let entries = audit(&database);
+        // One entry for the end of each run that did something, the newest first; and one for the beginning of what takes longer.
+        let mut entries = audit(&database);
+        let begun = entries.pop().unwrap();
+        assert_eq!(
+            (&begun["detail"]["inserted"], &begun["detail"]["ended"]),
+            (&500.into(), &false.into())
+        );
+        assert!(entries.iter().all(|entry| entry["detail"]["ended"] == true));
         let told: Vec<_> = entries
             .iter()
             .map(|entry| (&entry["who"], &entry["why"], &entry["detail"]["inserted"]))
@@ -61,6 +67,8 @@ fn killed_in_the_middle_it_inserts_each_once() {
                 most < i64::from(ROWS),
                 "{kind:?}: it was done before it was killed"
             );
+            let begun = &audit(&database)[0]["detail"];
+            assert_eq!(begun["ended"], false, "{kind:?}: what was begun is known");
         }
         let ran = import(&database, &["shop", "--json"]);
         let [read, inserted, there_before, refused] = ran.figures();

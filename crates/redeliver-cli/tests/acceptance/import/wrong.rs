@@ -74,6 +74,20 @@ fn what_is_not_there_is_named_with_what_is() {
             }
             assert_eq!(super::payloads(&database).len(), 0, "{kind:?}");
         }
+        // Found before anybody begins, too.
+        for (lines, grade, words) in [
+            (vec![], "good", "events is there, from row 1 on"),
+            (vec![("table", "\"evnts\"")], "problem", "no table evnts"),
+        ] {
+            configure(&database, &lines);
+            let ran = database.command(&["check", "--json"]).output().unwrap();
+            let told = String::from_utf8(ran.stdout).unwrap();
+            let found = told.lines().find(|line| line.contains("import.shop")).unwrap();
+            assert!(
+                found.contains(&format!("\"{grade}\"")) && found.contains(words),
+                "{kind:?}: {found}"
+            );
+        }
         if kind != Kind::Sqlite {
             configure(&database, &[("table", "\"odd\""), ("order", "\"born\"")]);
             let ran = import(&database, &["shop"]);

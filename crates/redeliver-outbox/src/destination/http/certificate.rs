@@ -81,12 +81,7 @@ impl Certificate {
             };
             (grade, format!("{described}: {} left", days(left)), next)
         };
-        Finding {
-            grade,
-            topic,
-            what,
-            next: next.to_owned(),
-        }
+        Finding::new(grade, topic, what, next)
     }
 }
 

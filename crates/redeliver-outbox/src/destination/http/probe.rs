@@ -44,7 +44,7 @@ fn secrets(shape: &Shape) -> Vec<Finding> {
         .filter(|(_, value)| value.as_bytes().trim_ascii().is_empty())
         .map(|(name, _)| {
             let next = "set the variable or the file that it comes from";
-            problem("headers", format!("the header {name} is empty"), next)
+            Finding::problem("headers", format!("the header {name} is empty"), next)
         })
         .collect();
     if !shape.secrets.is_empty() {
@@ -52,7 +52,7 @@ fn secrets(shape: &Shape) -> Vec<Finding> {
         let kinds: Vec<&str> = shape.secrets.iter().map(|secret| secret.version()).collect();
         let secrets = if count == 1 { "secret" } else { "secrets" };
         let what = format!("{count} {secrets} to sign with: {}", kinds.join(", "));
-        findings.push(good("signatures", what));
+        findings.push(Finding::good("signatures", what));
     }
     findings
 }
@@ -67,10 +67,10 @@ async fn token(connections: &Connections, tokens: &Tokens, time: Time) -> Vec<Fi
     }
     let fetched = tokio::time::timeout(time.left(), tokens.header(connections, None)).await;
     findings.push(match fetched {
-        Ok(Ok(_)) => good("token", format!("{} gives a token", tokens.origin())),
+        Ok(Ok(_)) => Finding::good("token", format!("{} gives a token", tokens.origin())),
         Ok(Err(reason)) => {
             let next = "correct auth.oauth2 in the configuration, or ask whoever runs the token endpoint";
-            problem("token", reason, next)
+            Finding::problem("token", reason, next)
         }
         Err(_) => late("token", &format!("no token from {}", tokens.origin()), time.limit),
     });
@@ -124,13 +124,13 @@ fn reached(
         None => format!("{origin} is at {address}, reached in {took}"),
         Some(proxy) => format!("{origin} is reached through {proxy} at {address}, in {took}"),
     };
-    let mut findings = vec![good("connection", what)];
+    let mut findings = vec![Finding::good("connection", what)];
     let Some(tls) = tls else {
         let near = peer.is_ok_and(|peer| guard::refused(peer.ip()).is_some()) && proxy.is_none();
         findings.push(plain(connections.http2, near));
         return findings;
     };
-    findings.push(good("protocol", spoken(connections.http2, tls)));
+    findings.push(Finding::good("protocol", spoken(connections.http2, tls)));
     if let Some(certificate) = seen {
         findings.push(validity("certificate", certificate));
     }
@@ -140,13 +140,12 @@ fn reached(
 fn plain(http2: bool, near: bool) -> Finding {
     let version = if http2 { "HTTP/2" } else { "HTTP/1.1" };
     match near {
-        true => good("protocol", format!("{version} without TLS, to a private address")),
-        false => Finding {
-            grade: Grade::Advice,
-            topic: "protocol",
-            what: format!("{version} without TLS: whoever is on the way reads and changes what is sent"),
-            next: "let url begin with https:// if the server speaks it".to_owned(),
-        },
+        true => Finding::good("protocol", format!("{version} without TLS, to a private address")),
+        false => Finding::advice(
+            "protocol",
+            format!("{version} without TLS: whoever is on the way reads and changes what is sent"),
+            "let url begin with https:// if the server speaks it",
+        ),
     }
 }
 
@@ -173,20 +172,19 @@ async fn afterthought(stream: Connected, time: Time) -> Option<Finding> {
         Err(error) => error,
     };
     Some(match failure::is_refusal(&error) {
-        true => problem(
+        true => Finding::problem(
             "client certificate",
             failure::why(&error),
             "name the one that the server knows with client_certificate and client_key",
         ),
-        false => Finding {
-            grade: Grade::Advice,
-            topic: "connection",
-            what: format!(
+        false => Finding::advice(
+            "connection",
+            format!(
                 "it was closed before anything was asked: {}",
                 failure::why(&error)
             ),
-            next: "look at the server's log".to_owned(),
-        },
+            "look at the server's log",
+        ),
     })
 }
 
@@ -208,9 +206,9 @@ fn unreached(origin: &str, error: &BoxError, seen: Option<&CertificateDer<'stati
             }
             _ => "get another one for the server",
         };
-        return problem("certificate", format!("{described}{why}"), next);
+        return Finding::problem("certificate", format!("{described}{why}"), next);
     }
-    problem(
+    Finding::problem(
         "connection",
         format!("cannot connect to {origin}: {why}"),
         next(error),
@@ -243,37 +241,17 @@ fn next(error: &(dyn Error + 'static)) -> &'static str {
 fn validity(topic: &'static str, certificate: &CertificateDer<'_>) -> Finding {
     match Certificate::read(certificate) {
         Some(read) => read.finding(topic, clock::wall()),
-        None => Finding {
-            grade: Grade::Advice,
+        None => Finding::advice(
             topic,
-            what: "it is taken, but when it ends cannot be read".to_owned(),
-            next: "look at it with another program, such as openssl x509 -text".to_owned(),
-        },
-    }
-}
-
-fn good(topic: &'static str, what: String) -> Finding {
-    let (grade, next) = (Grade::Good, String::new());
-    Finding {
-        grade,
-        topic,
-        what,
-        next,
-    }
-}
-
-fn problem(topic: &'static str, what: String, next: &str) -> Finding {
-    Finding {
-        grade: Grade::Problem,
-        topic,
-        what,
-        next: next.to_owned(),
+            "it is taken, but when it ends cannot be read",
+            "look at it with another program, such as openssl x509 -text",
+        ),
     }
 }
 
 fn late(topic: &'static str, what: &str, limit: Duration) -> Finding {
     let what = format!("{what} within {}", duration::display(limit));
-    problem(
+    Finding::problem(
         topic,
         what,
         "look for a firewall on the way, or give it more time",

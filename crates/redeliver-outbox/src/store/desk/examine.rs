@@ -11,17 +11,6 @@ use crate::{
     },
 };
 
-/// What is as it should be needs no next step.
-pub(in crate::store) fn finding(grade: Grade, topic: &'static str, what: String, next: &str) -> Finding {
-    let next = if grade == Grade::Good { "" } else { next };
-    Finding {
-        grade,
-        topic,
-        what,
-        next: next.to_owned(),
-    }
-}
-
 /// What `shards.sql` tells.
 pub(in crate::store) struct Shards {
     /// The clock of the store.
@@ -54,15 +43,15 @@ impl Shards {
         } = self;
         if *without_owner == 0 {
             let what = format!("each of {all} shards has a live owner");
-            return finding(Grade::Good, "shards", what, "");
+            return Finding::new(Grade::Good, "shards", what, "");
         }
         let what = format!("{without_owner} of {all} shards have no live owner: nothing of theirs is sent");
         if *workers == 0 {
-            return finding(Grade::Advice, "shards", what, "start a relay: none is running");
+            return Finding::new(Grade::Advice, "shards", what, "start a relay: none is running");
         }
         let what = format!("{what}, and {workers} live workers have not taken them");
         let next = "look again in some seconds; if they stay free, see the logs of the relays";
-        finding(Grade::Problem, "shards", what, next)
+        Finding::new(Grade::Problem, "shards", what, next)
     }
 }
 
@@ -72,14 +61,14 @@ pub(in crate::store) fn clocks(there: Timestamp, here: Timestamp) -> Finding {
     let apart = there.since(here).max(here.since(there));
     if apart <= CLOCK_TOLERANCE {
         let what = format!("the database's clock says {there}");
-        return finding(Grade::Good, "clock", what, "");
+        return Finding::new(Grade::Good, "clock", what, "");
     }
     let what = format!(
         "the database's clock says {there}, this machine's {here}: they are {} s apart",
         apart.as_secs()
     );
     let next = "set both clocks by NTP; retries and leases go by the database's alone, but times that messages name do not";
-    finding(Grade::Advice, "clock", what, next)
+    Finding::new(Grade::Advice, "clock", what, next)
 }
 
 #[cfg(test)]

@@ -19,8 +19,11 @@ pub(super) struct Going<'a> {
     name: &'a str,
     import: Import,
     outbox: Option<&'a Outbox>,
+    act: &'a Act,
     signals: Signals,
     tally: Tally,
+    /// Whether the audit trail says that it began.
+    recorded: bool,
     /// Whether somebody has asked for the end.
     told_to_end: bool,
     /// Whether it was said that everything is read.
@@ -40,6 +43,7 @@ impl<'a> Going<'a> {
         name: &'a str,
         import: Import,
         outbox: Option<&'a Outbox>,
+        act: &'a Act,
         signals: Signals,
     ) -> Self {
         Self {
@@ -47,8 +51,10 @@ impl<'a> Going<'a> {
             name,
             import,
             outbox,
+            act,
             signals,
             tally: Tally::default(),
+            recorded: false,
             told_to_end: false,
             caught_up: false,
         }
@@ -64,6 +70,11 @@ impl<'a> Going<'a> {
             self.tell(&step);
             if self.told_to_end || stopped || (!more && !self.args.follow) {
                 break;
+            }
+            // It may be killed before its end, and what it inserted must be known then.
+            if !self.recorded && self.tally.inserted > 0 {
+                self.record(false).await.map_err(Trouble::Outbox)?;
+                self.recorded = true;
             }
             if more {
                 continue;
@@ -207,11 +218,12 @@ impl<'a> Going<'a> {
         }
     }
 
-    /// One entry in the audit trail for all of it, if anything was done.
-    pub(super) async fn record(&self, act: &Act) -> Result<(), StoreError> {
+    /// An entry in the audit trail for all of it so far, if anything was done.
+    pub(super) async fn record(&self, ended: bool) -> Result<(), StoreError> {
         match self.outbox {
             Some(outbox) if self.tally.inserted > 0 => {
-                self.import.record(outbox.desk(), self.tally, act).await
+                let desk = outbox.desk();
+                self.import.record(desk, self.tally, ended, self.act).await
             }
             _ => Ok(()),
         }

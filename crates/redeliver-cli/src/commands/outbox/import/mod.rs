@@ -3,6 +3,7 @@
 mod before;
 mod form;
 mod going;
+mod probe;
 
 use anyhow::Context as _;
 use clap::Args;
@@ -15,6 +16,7 @@ use redeliver_outbox::{
 };
 
 use self::going::Going;
+pub(super) use self::probe::probe;
 use super::{
     act_flags::WhoFlag,
     database::{DatabaseFlags, Outbox},
@@ -98,10 +100,10 @@ pub(super) async fn run(args: &ImportArgs) -> anyhow::Result<Exit> {
     if let (Some(outbox), None, false) = (&outbox, &args.after, args.from_the_beginning) {
         before::check(name_of(args), outbox).await?;
     }
-    let mut going = Going::new(args, name_of(args), import, outbox.as_ref(), signals);
+    let mut going = Going::new(args, name_of(args), import, outbox.as_ref(), &act, signals);
     let ended = going.on().await;
     output::progress_done();
-    let recorded = going.record(&act).await;
+    let recorded = going.record(true).await;
     if ended.is_ok() || going.has_read() {
         going.sum_up();
     }

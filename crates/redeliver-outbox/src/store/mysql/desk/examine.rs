@@ -6,11 +6,7 @@ use super::{MySqlStore, Work, look};
 use crate::{
     Timestamp,
     desk::{Finding, Grade},
-    store::{
-        Result, StoreErrorKind,
-        columns::Known as _,
-        desk::examine::{clocks, finding},
-    },
+    store::{Result, StoreErrorKind, columns::Known as _, desk::examine::clocks},
 };
 
 /// A transaction this old keeps ranges open that the relay has to remember.
@@ -26,7 +22,7 @@ pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
     findings.push(numbers(&mut work).await?);
     match transactions(&mut work).await {
         Ok(found) => findings.extend(found),
-        Err(error) if error.kind() == StoreErrorKind::Denied => findings.push(finding(
+        Err(error) if error.kind() == StoreErrorKind::Denied => findings.push(Finding::new(
             Grade::Advice,
             "privileges",
             "the user may not see which transactions are running, so late commits are looked for by time"
@@ -43,14 +39,14 @@ async fn numbers(work: &mut Work<'_>) -> Result<Finding> {
     let row = work.row(include_str!("../sql/examine_numbers.sql"), ()).await?;
     let wrong: u64 = row.map_or(Ok(0), |mut row| row.take())?;
     Ok(if wrong == 0 {
-        finding(
+        Finding::new(
             Grade::Good,
             "numbers",
             "every message has a number that an id has room for".to_owned(),
             "",
         )
     } else {
-        finding(
+        Finding::new(
             Grade::Problem,
             "numbers",
             format!("{wrong} messages have a number that no id has room for, and are never delivered"),
@@ -71,21 +67,21 @@ async fn server(work: &mut Work<'_>) -> Result<Vec<Finding>> {
     let (binlog, sync_binlog, format): (bool, i64, String) = (row.take()?, row.take()?, row.take()?);
     let good_if = |good: bool, otherwise| if good { Grade::Good } else { otherwise };
     Ok(vec![
-        finding(Grade::Good, "version", format!("the server is {version}"), ""),
+        Finding::new(Grade::Good, "version", format!("the server is {version}"), ""),
         clock,
-        finding(
+        Finding::new(
             good_if(mode.contains("STRICT_"), Grade::Advice),
             "sql_mode",
             format!("the server's sql_mode is '{mode}'"),
             "add STRICT_TRANS_TABLES: without it an application's insert cuts what is too long and says nothing",
         ),
-        finding(
+        Finding::new(
             good_if(flush == 1, Grade::Problem),
             "durability",
             format!("innodb_flush_log_at_trx_commit is {flush}"),
             "set it to 1: a crash of the server or its machine can lose committed messages",
         ),
-        finding(
+        Finding::new(
             good_if(!binlog || sync_binlog == 1, Grade::Advice),
             "binlog",
             format!(
@@ -94,7 +90,7 @@ async fn server(work: &mut Work<'_>) -> Result<Vec<Finding>> {
             ),
             "set it to 1, or a replica may lack what a crash cut off",
         ),
-        finding(
+        Finding::new(
             good_if(!binlog || format != "STATEMENT", Grade::Problem),
             "binlog_format",
             format!("binlog_format is {format}"),
@@ -113,13 +109,13 @@ async fn transactions(work: &mut Work<'_>) -> Result<Vec<Finding>> {
     let (long, oldest) = found.unwrap_or_default();
     let oldest = oldest.unwrap_or(0);
     let mut findings = vec![
-        finding(
+        Finding::new(
             Grade::Good,
             "privileges",
             "the user sees which transactions are running".to_owned(),
             "",
         ),
-        finding(
+        Finding::new(
             if oldest < LONG_TRANSACTION_SECONDS {
                 Grade::Good
             } else {
@@ -136,7 +132,7 @@ async fn transactions(work: &mut Work<'_>) -> Result<Vec<Finding>> {
         .await
         .map_err(|error| work.store.failed(error))?;
     if let Some(history) = history {
-        findings.push(finding(
+        findings.push(Finding::new(
             if history < LONG_HISTORY {
                 Grade::Good
             } else {

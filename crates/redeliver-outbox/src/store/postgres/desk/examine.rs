@@ -7,7 +7,7 @@ use super::{Inner, Result, look, row};
 use crate::{
     Timestamp,
     desk::{Finding, Grade},
-    store::desk::examine::{clocks, finding},
+    store::desk::examine::clocks,
 };
 
 /// From this age on, a transaction keeps so many dead rows that reading them costs.
@@ -24,7 +24,7 @@ pub(super) async fn examine(inner: &Inner) -> Result<Vec<Finding>> {
     let shards = look::shards(&session).await?;
     let version = format!("the server is PostgreSQL {}", row::get::<&str>(&settings, 0)?);
     let mut findings = vec![
-        finding(Grade::Good, "version", version, ""),
+        Finding::new(Grade::Good, "version", version, ""),
         clocks(row::time(&settings, 1)?, here),
     ];
     findings.extend(durability(&settings)?);
@@ -33,7 +33,7 @@ pub(super) async fn examine(inner: &Inner) -> Result<Vec<Finding>> {
     findings.push(shards.finding());
     if row::get(&settings, 6)? {
         let what = "the server is a replica and cannot be written to".to_owned();
-        findings.push(finding(
+        findings.push(Finding::new(
             Grade::Problem,
             "primary",
             what,
@@ -49,27 +49,27 @@ fn durability(settings: &Row) -> Result<Vec<Finding>> {
     for (column, name) in [(2, "fsync"), (3, "full_page_writes")] {
         if !row::get::<bool>(settings, column)? {
             let what = format!("{name} is off: a crash of the machine may destroy the database");
-            findings.push(finding(Grade::Problem, "durability", what, "turn it on"));
+            findings.push(Finding::new(Grade::Problem, "durability", what, "turn it on"));
         }
     }
     if row::get::<&str>(settings, 4)? == "off" {
         let what = "synchronous_commit is off: messages that were committed just before a crash may be lost"
             .to_owned();
-        findings.push(finding(Grade::Problem, "durability", what, "turn it on"));
+        findings.push(Finding::new(Grade::Problem, "durability", what, "turn it on"));
     }
     if findings.is_empty() {
         let what = "a commit is on the disk when it returns".to_owned();
-        findings.push(finding(Grade::Good, "durability", what, ""));
+        findings.push(Finding::new(Grade::Good, "durability", what, ""));
     }
     Ok(findings)
 }
 
 fn autovacuum(on: bool) -> Finding {
     if on {
-        return finding(Grade::Good, "autovacuum", "autovacuum is on".to_owned(), "");
+        return Finding::new(Grade::Good, "autovacuum", "autovacuum is on".to_owned(), "");
     }
     let what = "autovacuum is off: the rows of messages that are done are never removed".to_owned();
-    finding(Grade::Problem, "autovacuum", what, "turn it on")
+    Finding::new(Grade::Problem, "autovacuum", what, "turn it on")
 }
 
 fn vacuum(holders: &[Row]) -> Result<Vec<Finding>> {
@@ -79,7 +79,7 @@ fn vacuum(holders: &[Row]) -> Result<Vec<Finding>> {
         if seconds >= OLD_SECONDS {
             let who: &str = row::get(holder, 0)?;
             let what = format!("{who} has kept dead rows from being removed for about {seconds} s");
-            findings.push(finding(Grade::Problem, "vacuum", what, row::get(holder, 2)?));
+            findings.push(Finding::new(Grade::Problem, "vacuum", what, row::get(holder, 2)?));
         }
     }
     if findings.is_empty() {
@@ -91,7 +91,7 @@ fn vacuum(holders: &[Row]) -> Result<Vec<Finding>> {
             }
             None => "nothing keeps dead rows from being removed".to_owned(),
         };
-        findings.push(finding(Grade::Good, "vacuum", what, ""));
+        findings.push(Finding::new(Grade::Good, "vacuum", what, ""));
     }
     Ok(findings)
 }

@@ -5,7 +5,6 @@ use crate::{
     Timestamp,
     desk::{Finding, Grade},
     limits::CLOCK_TOLERANCE,
-    store::desk::examine::finding,
 };
 
 /// Before this version a checkpoint that meets a writer can damage a database in WAL mode.
@@ -37,10 +36,10 @@ pub(super) fn pragma<T: rusqlite::types::FromSql>(session: &Session<'_>, name: &
 fn version() -> Finding {
     let what = format!("SQLite is {}", rusqlite::version());
     if rusqlite::version_number() >= SAFE_VERSION {
-        return finding(Grade::Good, "version", what, "");
+        return Finding::new(Grade::Good, "version", what, "");
     }
     let next = "use a build with SQLite 3.51.3 or later: older ones can damage a database in WAL mode";
-    finding(Grade::Problem, "version", what, next)
+    Finding::new(Grade::Problem, "version", what, next)
 }
 
 fn journal(session: &Session<'_>) -> rusqlite::Result<Finding> {
@@ -56,7 +55,7 @@ fn journal(session: &Session<'_>) -> rusqlite::Result<Finding> {
             "run PRAGMA journal_mode = wal: readers and the writer wait for each other now",
         ),
     };
-    Ok(finding(
+    Ok(Finding::new(
         grade,
         "journal",
         format!("the journal mode is {mode}"),
@@ -68,10 +67,10 @@ fn synchronous(session: &Session<'_>) -> rusqlite::Result<Finding> {
     let level: i64 = pragma(session, "synchronous")?;
     Ok(if level >= 2 {
         let what = "a commit is on the disk when it returns".to_owned();
-        finding(Grade::Good, "synchronous", what, "")
+        Finding::new(Grade::Good, "synchronous", what, "")
     } else {
         let what = format!("synchronous is {level}: a commit may be lost when the machine stops");
-        finding(
+        Finding::new(
             Grade::Problem,
             "synchronous",
             what,
@@ -83,10 +82,10 @@ fn synchronous(session: &Session<'_>) -> rusqlite::Result<Finding> {
 fn integrity(session: &Session<'_>) -> rusqlite::Result<Finding> {
     let answer: String = session.row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     Ok(if answer == "ok" {
-        finding(Grade::Good, "integrity", "the file is sound".to_owned(), "")
+        Finding::new(Grade::Good, "integrity", "the file is sound".to_owned(), "")
     } else {
         let what = format!("the file is damaged: {answer}");
-        finding(Grade::Problem, "integrity", what, "restore it from a backup")
+        Finding::new(Grade::Problem, "integrity", what, "restore it from a backup")
     })
 }
 
@@ -95,9 +94,9 @@ fn space(session: &Session<'_>) -> rusqlite::Result<Finding> {
     let what = format!("{free} of {pages} pages are free");
     Ok(if free > FREE_PAGES && free > pages / 2 {
         let next = "run VACUUM while little happens, if the disk needs the room";
-        finding(Grade::Advice, "space", what, next)
+        Finding::new(Grade::Advice, "space", what, next)
     } else {
-        finding(Grade::Good, "space", what, "")
+        Finding::new(Grade::Good, "space", what, "")
     })
 }
 
@@ -113,9 +112,9 @@ fn wal(session: &Session<'_>) -> Finding {
     let what = format!("the write-ahead log has {size} bytes");
     if size > LARGE_WAL {
         let next = "end the reading transaction that is held open elsewhere: the log grows until it ends";
-        return finding(Grade::Advice, "wal", what, next);
+        return Finding::new(Grade::Advice, "wal", what, next);
     }
-    finding(Grade::Good, "wal", what, "")
+    Finding::new(Grade::Good, "wal", what, "")
 }
 
 fn clock(session: &Session<'_>) -> rusqlite::Result<Finding> {
@@ -126,9 +125,9 @@ fn clock(session: &Session<'_>) -> rusqlite::Result<Finding> {
     Ok(if ahead > CLOCK_TOLERANCE {
         let what = format!("the newest time in the tables is {ahead:?} ahead of this machine's clock");
         let next = "set the clocks of all machines and containers that write here";
-        finding(Grade::Problem, "clock", what, next)
+        Finding::new(Grade::Problem, "clock", what, next)
     } else {
         let what = format!("the clock says {}", session.now);
-        finding(Grade::Good, "clock", what, "")
+        Finding::new(Grade::Good, "clock", what, "")
     })
 }
