@@ -28,6 +28,16 @@ impl Probe {
     pub(super) const fn new(world: Arc<World>, control: Arc<Control>, name: String) -> Self {
         Self { world, control, name }
     }
+
+    /// Where the attempt that begins now stands: it is the newest.
+    fn place(&self, number: i64, attempt: u32) -> Option<usize> {
+        let state = self.world.state();
+        let attempts = &state.records.messages.get(&number)?.attempts;
+        let process = self.control.process;
+        attempts
+            .iter()
+            .rposition(|begun| begun.process == process && begun.number == attempt)
+    }
 }
 
 impl fmt::Debug for Probe {
@@ -46,6 +56,8 @@ struct Request {
     id: MessageId,
     payload: String,
     attempt: u32,
+    /// Its place among the message's attempts: the same process may make the same attempt again while this one is still on its way.
+    place: Option<usize>,
 }
 
 impl Destination for Probe {
@@ -57,6 +69,7 @@ impl Destination for Probe {
             id: delivery.message.id,
             payload: String::from_utf8_lossy(delivery.message.payload.as_bytes()).into_owned(),
             attempt: delivery.attempt,
+            place: self.place(delivery.message.number(), delivery.attempt),
         };
         let (answer, answered) = oneshot::channel();
         Box::pin(async move {
@@ -143,9 +156,7 @@ impl Request {
         let objection =
             super::checks::arrivals::check(&mut state.records, self.id, &self.destination, &self.payload);
         if let Some(message) = state.records.messages.get_mut(&number) {
-            let attempt = message.attempts.iter_mut().rev().find(|attempt| {
-                attempt.process == process && attempt.number == self.attempt && attempt.arrived.is_none()
-            });
+            let attempt = self.place.and_then(|place| message.attempts.get_mut(place));
             if let Some(attempt) = attempt {
                 attempt.arrived = Some(now);
                 attempt.taken = taken;

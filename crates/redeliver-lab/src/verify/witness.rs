@@ -77,11 +77,13 @@ impl Witness for Eyes {
             Happening::Ended {
                 message,
                 attempt,
+                lease,
                 outcome,
                 counts,
                 ..
             } => {
                 let (number, outcome) = (message.number(), kind(outcome));
+                let lease = lease.into();
                 if outcome == Kind::Gone {
                     holds::gone(world, process, &message.destination);
                 }
@@ -93,15 +95,17 @@ impl Witness for Eyes {
                 });
                 let now = world.now();
                 let mut state = world.state();
-                if !counts {
-                    state.records.life(process).busy.remove(&number);
+                let busy = &mut state.records.life(process).busy;
+                if !counts && busy.get(&number) == Some(&lease) {
+                    busy.remove(&number);
                 }
                 if let Some(flying) = state.records.life(process).flying.get_mut(&message.destination) {
                     *flying = flying.saturating_sub(1);
                 }
                 if let Some(sent) = state.records.messages.get_mut(&number) {
                     let ended = sent.attempts.iter_mut().rev().find(|known| {
-                        known.process == process && known.number == attempt && known.heard.is_none()
+                        let same = known.process == process && known.lease == lease;
+                        same && known.number == attempt && known.heard.is_none()
                     });
                     if let Some(ended) = ended {
                         ended.heard = Some((outcome, now));

@@ -31,6 +31,8 @@ pub enum Happening<'a> {
         message: &'a Message,
         /// Which attempt.
         attempt: u32,
+        /// Under which lease it began; another may hold by now.
+        lease: Lease,
         /// What came of it.
         outcome: &'a Outcome,
         /// How long it took.

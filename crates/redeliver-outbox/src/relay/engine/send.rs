@@ -197,6 +197,7 @@ impl Engine {
         self.relay.witness.saw(Happening::Ended {
             message,
             attempt,
+            lease,
             outcome,
             took,
             counts: false,
@@ -217,6 +218,7 @@ impl Engine {
         self.relay.witness.saw(Happening::Ended {
             message,
             attempt: ended.attempt,
+            lease,
             outcome: &ended.outcome,
             took: ended.took,
             counts: true,
