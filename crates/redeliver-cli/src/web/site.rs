@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, Discreet, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
+    desk::{Desk, Discreet, Finding, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
     destination::Routes,
 };
 
@@ -36,6 +36,7 @@ struct Known {
     outlook: Sampled<Outlook>,
     lanes: Sampled<Vec<StandingLane>>,
     storage: Sampled<Storage>,
+    health: Sampled<Vec<Finding>>,
 }
 
 /// How many issues are shown: who has more has one cause for many of them.
@@ -61,6 +62,7 @@ impl Site {
             outlook: Sampled::default(),
             lanes: Sampled::default(),
             storage: Sampled::default(),
+            health: Sampled::default(),
         };
         Self {
             desk: Arc::new(Discreet::new(Arc::clone(&desk), about.routes.clone())),
@@ -147,6 +149,15 @@ impl Site {
         self.known
             .storage
             .get(move || async move { desk.storage().await })
+            .await
+    }
+
+    /// What `redeliver doctor` finds in the database.
+    pub(crate) async fn health(&self) -> Result<Option<Counted<Vec<Finding>>>, Problem> {
+        let desk = Arc::clone(&self.desk);
+        self.known
+            .health
+            .get(move || async move { desk.examine().await })
             .await
     }
 

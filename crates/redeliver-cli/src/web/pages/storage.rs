@@ -6,7 +6,7 @@ use askama::Template;
 use axum::extract::State;
 use redeliver_outbox::{
     Timestamp,
-    desk::{Grade, Holder, Known, Storage, TableStorage},
+    desk::{Finding, Grade, Holder, Known, Storage, TableStorage},
 };
 
 use super::{
@@ -142,16 +142,29 @@ fn keeper(holder: &Holder) -> Keeper {
 }
 
 #[derive(Debug, Template)]
-#[template(path = "examined.html")]
+#[template(path = "examined.html", blocks = ["live"])]
 struct Examined {
     frame: Frame,
+    counting: bool,
+    freshness: String,
     found: Vec<Found>,
 }
 
 /// What `redeliver doctor` finds in the database.
 pub(super) async fn examine(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
-    let findings = site.desk.examine().await?;
-    let found = findings.iter().map(|finding| Found {
+    let examined = site.health().await?;
+    let findings = examined.iter().flat_map(|examined| examined.value.iter());
+    let page = Examined {
+        frame: Frame::new("The database's health", STORAGE, &site, &visitor),
+        counting: examined.is_none(),
+        freshness: examined.as_ref().map_or(String::new(), freshness),
+        found: findings.map(found).collect(),
+    };
+    Ok(answer(&visitor, &page, &page.as_live()))
+}
+
+fn found(finding: &Finding) -> Found {
+    Found {
         chip: match finding.grade {
             Grade::Good => Chip::new("good", "✓", "good"),
             Grade::Advice => Chip::new("warn", "!", "advice"),
@@ -159,10 +172,5 @@ pub(super) async fn examine(State(site): State<Arc<Site>>, visitor: Visitor) -> 
         },
         what: Prose::of(&finding.what),
         next: Prose::of(&finding.next),
-    });
-    let page = Examined {
-        frame: Frame::new("The database's health", STORAGE, &site, &visitor),
-        found: found.collect(),
-    };
-    Ok(super::frame::shown(axum::http::StatusCode::OK, &page))
+    }
 }
