@@ -2,7 +2,7 @@
 //! many dead; and how much slower a relay is while ten browsers look at it. On SQLite, and on PostgreSQL if `REDELIVER_TEST_POSTGRES` names a
 //! server.
 //!
-//! `cargo bench -p redeliver-cli --bench desk -- --rows 1000000`, and with `--rows 0` the browsers alone.
+//! `cargo bench --profile release -p redeliver-cli --bench desk -- --rows 1000000`, and with `--rows 0` the browsers alone.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
