@@ -34,6 +34,8 @@ async function first(page, path, selector) {
 
 async function addresses() {
   const page = await browser.newPage();
+  const issue = await first(page, "/issues", ".rows tbody a");
+  const letter = await first(page, "/messages?status=dead_lettered", ".rows tbody th a");
   const pages = {
     overview: "/",
     destinations: "/destinations",
@@ -41,14 +43,17 @@ async function addresses() {
     messages: "/messages",
     message: await first(page, "/messages?status=failed", ".rows tbody th a"),
     "dead-letters": "/issues",
-    issue: await first(page, "/issues", ".rows tbody a"),
-    letter: await first(page, "/messages?status=dead_lettered", ".rows tbody th a"),
+    issue,
+    letter,
+    edit: letter && `${letter}/edit`,
     redrive: "/letters/redrive?status=dead_lettered",
+    patch: issue && `/letters/patch?status=dead_lettered&issue=${issue.split("/").pop()}`,
     lanes: "/lanes",
     jobs: "/jobs",
     job: await first(page, "/jobs", ".rows tbody a"),
     workers: "/workers",
     storage: "/storage",
+    health: "/storage/health",
     audit: "/audit",
   };
   await page.close();

@@ -105,7 +105,7 @@ pub(super) fn of(detail: &Detail, now: Timestamp) -> Vec<Moment> {
             .extend(record.dead_letter_reason.map(|reason| reason.to_string()));
     }
     if let Some(time) = record.fanned_out_at {
-        teller.tell(time, "good", "⑂", "Fanned out");
+        teller.tell(time, "good", "⇉", "Fanned out");
     }
     if let Some(time) = record.sent_at {
         let title = format!("Arrived on attempt {}", record.attempts.max(1));

@@ -117,7 +117,7 @@ impl Chip {
             Status::Sent => Self::new("good", "✓", "sent"),
             Status::DeadLettered => Self::new("bad", "✕", "dead letter"),
             Status::Discarded => Self::new("calm", "⌫", "discarded"),
-            Status::FannedOut => Self::new("good", "⑂", "fanned out"),
+            Status::FannedOut => Self::new("good", "⇉", "fanned out"),
         }
     }
 
