@@ -75,12 +75,21 @@ impl<T> Default for Sampled<T> {
 }
 
 impl<T: Send + Sync + 'static> Sampled<T> {
-    /// The newest count that there is, however old; nothing is counted for it.
-    pub(crate) fn latest(&self) -> Option<Counted<T>> {
-        match &*self.latest.borrow() {
+    /// The newest count that there is, however old. If it is time for another one, that begins, and the next to look has it.
+    pub(crate) fn glance<C, F>(&self, count: C) -> Option<Counted<T>>
+    where
+        C: FnOnce() -> F,
+        F: Future<Output = store::Result<T>> + Send + 'static,
+    {
+        let latest = match &*self.latest.borrow() {
             Some(Ok(counted)) => Some(counted.clone()),
             _ => None,
+        };
+        let good = |counted: &Counted<T>| counted.is_fresh() && self.is_true(counted);
+        if !latest.as_ref().is_some_and(good) {
+            self.begin(count);
         }
+        latest
     }
 
     /// The newest count; none if there is none yet and it takes longer than anybody should wait.
@@ -193,6 +202,18 @@ mod tests {
         tokio::time::advance(Duration::from_secs(30)).await;
         assert_eq!(*sampled.get(count()).await.unwrap().unwrap().value, 0);
         assert_eq!(counts.load(Ordering::Relaxed), 1);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_glance_waits_for_nothing_and_the_next_one_sees_more() {
+        let sampled = Sampled::default();
+        assert!(sampled.glance(|| async { Ok(1) }).is_none());
+        tokio::task::yield_now().await;
+        assert_eq!(*sampled.glance(|| async { Ok(2) }).unwrap().value, 1);
+        tokio::time::advance(EXACT).await;
+        assert_eq!(*sampled.glance(|| async { Ok(3) }).unwrap().value, 1);
+        tokio::task::yield_now().await;
+        assert_eq!(*sampled.glance(|| async { Ok(4) }).unwrap().value, 3);
     }
 
     #[tokio::test(start_paused = true)]

@@ -120,9 +120,12 @@ impl Site {
         }
     }
 
-    /// The figures as they were last counted, for what need not be fresh.
+    /// The figures as they were last counted, for what need not be fresh; nobody waits for them.
     pub(crate) fn last_status(&self) -> Option<Counted<StatusReport>> {
-        self.known.status.latest()
+        let desk = Arc::clone(&self.desk);
+        self.known
+            .status
+            .glance(move || async move { desk.status().await })
     }
 
     /// What comes due within a day.
