@@ -12,7 +12,6 @@ use tokio::{
 use crate::{Outcome, outbox::Outbox, relay::Relay};
 
 const BROWSERS: usize = 10;
-const ROUNDS: usize = 3;
 /// As often as a page asks again.
 const TICK: Duration = Duration::from_secs(2);
 /// What browsers look at: each one a page, and its charts.
@@ -24,37 +23,44 @@ const LOOKED_AT: [&[&str]; 5] = [
     &["lanes"],
 ];
 
-pub(crate) async fn measure(outbox: &Outbox, messages: i64) -> Outcome<()> {
+/// A fresh relay for each drain: what a look leaves behind in one would be met by the next. Machines are shared, and how much of one there is
+/// changes from minute to minute by more than browsers cost: so the two are taken by turns, each as often before the other as behind it, and
+/// the result has its standard error.
+pub(crate) async fn measure(outbox: &Outbox, messages: i64, rounds: i64) -> Outcome<()> {
     let address = receiver().await?;
     outbox.configure(&format!("http://{address}/"))?;
     outbox.run(&["migrate"])?;
     println!("{}, {messages} messages drained, a second", outbox.name);
-    let (mut alone, mut watched) = (Vec::new(), Vec::new());
-    for round in 1..=ROUNDS {
-        // Taken by turns, so that what else the machine does meets both alike.
-        let (one, other) = (
-            drained(outbox, messages, 0).await?,
-            drained(outbox, messages, BROWSERS).await?,
-        );
-        println!("  round {round}: {one} alone, {other} with {BROWSERS} browsers");
-        alone.push(one);
-        watched.push(other);
+    let mut pairs = Vec::new();
+    for round in 1..=rounds {
+        let alone_first = round % 2 == 1;
+        let one = drained(outbox, messages, if alone_first { 0 } else { BROWSERS }).await?;
+        let other = drained(outbox, messages, if alone_first { BROWSERS } else { 0 }).await?;
+        let (alone, watched) = if alone_first { (one, other) } else { (other, one) };
+        println!("  round {round}: {alone} alone, {watched} with {BROWSERS} browsers");
+        pairs.push((alone, watched));
     }
-    let median = |drains: &[Drain], figure: fn(&Drain) -> f64| {
-        let mut figures: Vec<f64> = drains.iter().map(figure).collect();
-        figures.sort_by(f64::total_cmp);
-        figures[ROUNDS / 2]
-    };
-    let (rate, processor) = (
-        median(&alone, |drain| drain.rate),
-        median(&alone, |drain| drain.processor),
-    );
+    let (rate, _) = mean(&pairs, |(alone, _)| alone.rate);
+    let (slower, slower_or_so) = mean(&pairs, |(alone, watched)| 1.0 - watched.rate / alone.rate);
+    let (dearer, dearer_or_so) = mean(&pairs, |(alone, watched)| {
+        watched.processor / alone.processor - 1.0
+    });
     println!(
-        "  cost: {:.1} % of {rate:.0} a second, {:.1} % more processor time",
-        (1.0 - median(&watched, |drain| drain.rate) / rate) * 100.0,
-        (median(&watched, |drain| drain.processor) / processor - 1.0) * 100.0,
+        "  cost: {:.1} ± {:.1} % of {rate:.0} a second, {:.1} ± {:.1} % more processor time",
+        slower * 100.0,
+        slower_or_so * 100.0,
+        dearer * 100.0,
+        dearer_or_so * 100.0,
     );
     outbox.remove().await
+}
+
+/// And its standard error.
+fn mean(pairs: &[(Drain, Drain)], figure: fn(&(Drain, Drain)) -> f64) -> (f64, f64) {
+    let count = pairs.len() as f64;
+    let mean = pairs.iter().map(figure).sum::<f64>() / count;
+    let squares: f64 = pairs.iter().map(|pair| (figure(pair) - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0).max(1.0) / count).sqrt())
 }
 
 /// How one outbox was emptied.

@@ -2,7 +2,8 @@
 //! many dead; and how much slower a relay is while ten browsers look at it. On SQLite, and on PostgreSQL if `REDELIVER_TEST_POSTGRES` names a
 //! server.
 //!
-//! `cargo bench --profile release -p redeliver-cli --bench desk -- --rows 1000000`, and with `--rows 0` the browsers alone.
+//! `cargo bench --profile release -p redeliver-cli --bench desk -- --rows 1000000`, and with `--rows 0` the browsers alone: `--messages` to be drained in
+//! each of so many `--rounds`.
 
 #![expect(clippy::print_stdout, reason = "a benchmark's output is its purpose")]
 
@@ -18,6 +19,7 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 fn main() -> Outcome<()> {
     let rows = number("--rows", 100_000)?;
     let messages = number("--messages", 2_000_000)?;
+    let rounds = number("--rounds", 6)?.max(1);
     let runtime = tokio::runtime::Runtime::new()?;
     let _ = rustls::crypto::ring::default_provider().install_default();
     runtime.block_on(async {
@@ -25,7 +27,7 @@ fn main() -> Outcome<()> {
             pages::measure(&outbox?, rows).await?;
         }
         for outbox in outbox::all() {
-            browsers::measure(&outbox?, messages).await?;
+            browsers::measure(&outbox?, messages, rounds).await?;
         }
         Ok(())
     })
