@@ -191,7 +191,17 @@ pub(super) async fn s245_the_storage_is_told(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 2).await?;
     subject.enqueue_some(20).await?;
     let storage = subject.desk.storage().await?;
-    for table in ["outbox", "dead", "sent", "events", "attempts", "audit", "workers"] {
+    for table in [
+        "outbox",
+        "dead",
+        "sent",
+        "events",
+        "attempts",
+        "audit",
+        "jobs",
+        "job_messages",
+        "workers",
+    ] {
         let found = storage
             .tables
             .iter()

@@ -1,7 +1,7 @@
 //! The tables, and what a server tells of them.
 
 /// The tables of the outbox, in the order in which they are shown, without their prefix.
-pub(in crate::store) const TABLES: [&str; 11] = [
+pub(in crate::store) const TABLES: [&str; 13] = [
     "redeliver_outbox",
     "redeliver_dead",
     "redeliver_sent",
@@ -11,6 +11,8 @@ pub(in crate::store) const TABLES: [&str; 11] = [
     "redeliver_deduplication",
     "redeliver_inbox",
     "redeliver_audit",
+    "redeliver_jobs",
+    "redeliver_job_messages",
     "redeliver_lanes",
     "redeliver_workers",
 ];
