@@ -24,7 +24,7 @@ pub use edit::{Edit, NoSeen, Seen};
 pub use filter::NoFilter;
 pub use finding::{Finding, Grade};
 pub use job::{Job, JobDesk, JobPreview, JobStep, NewJob};
-pub use lane::{LaneHold, Parked, ResumedLane};
+pub use lane::{LaneHold, Parked, ResumedLane, SeenLane};
 pub use look::{
     Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,
     TableStorage,
@@ -96,6 +96,8 @@ pub struct Filter {
     pub created_before: Option<Timestamp>,
     /// Only with at least so many attempts.
     pub attempts_from: Option<u32>,
+    /// Only what was quarantined in this millisecond or before, on the database's clock: what dies later is not what somebody looked at.
+    pub died_by: Option<Timestamp>,
 }
 
 /// One page of a list, by number. No message is on two pages, wherever it moves meanwhile.
@@ -388,9 +390,11 @@ pub trait Desk: Schema + Look {
     fn park_lane<'a>(&'a self, lane: &'a LaneId, act: &'a Act) -> BoxFuture<'a, Result<Parked>>;
 
     /// Lets a lane go on that was parked, by hand or for a dead letter, and says how it stood; none if it did not. The dead letter stays one.
+    /// Where it is told what was seen, nothing is done if it would go on without something else by now.
     fn resume_lane<'a>(
         &'a self,
         lane: &'a LaneId,
+        seen: Option<SeenLane>,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Option<ResumedLane>>>;
 

@@ -422,7 +422,11 @@ async fn a_lane_that_is_parked_by_hand_stays_and_the_others_flow() {
     let arrived = |handle: &Handle| -> Vec<i64> { handle.arrived().iter().map(|(id, _)| *id).collect() };
     assert_eq!(arrived(&handle), others);
 
-    let resumed = store.resume_lane(&lane, &operator()).await.unwrap().unwrap();
+    let resumed = store
+        .resume_lane(&lane, None, &operator())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(resumed.hold.unwrap().who, "ana");
     until_quiet(&store).await;
     assert_eq!(arrived(&handle)[others.len()..], mine);
@@ -466,7 +470,7 @@ async fn a_lane_is_parked_while_the_relay_runs_and_goes_on_without_what_died() {
     until_arrived(&handle, 1).await;
     assert_eq!(handle.arrived()[0].0, 4, "the lane stands");
     parked.store(true, Ordering::SeqCst);
-    store.resume_lane(&lane, &operator()).await.unwrap();
+    store.resume_lane(&lane, None, &operator()).await.unwrap();
     // Its first message dies now, and stands in the way; by hand, the lane goes on without it.
     loop {
         let found = store.find(MessageRef::Number(1)).await.unwrap().unwrap();
@@ -476,7 +480,11 @@ async fn a_lane_is_parked_while_the_relay_runs_and_goes_on_without_what_died() {
         redeliver::clock::sleep(Duration::from_millis(5)).await;
     }
     assert_eq!(handle.arrived().len(), 1);
-    let resumed = store.resume_lane(&lane, &operator()).await.unwrap().unwrap();
+    let resumed = store
+        .resume_lane(&lane, None, &operator())
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(resumed.without.map(MessageId::number), Some(1));
     until_quiet(&store).await;
     let arrived: Vec<i64> = handle.arrived().iter().map(|(id, _)| *id).collect();

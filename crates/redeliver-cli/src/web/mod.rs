@@ -2,6 +2,7 @@
 
 pub(crate) mod api;
 mod assets;
+mod body;
 mod cookies;
 mod guard;
 mod headers;
@@ -72,6 +73,7 @@ fn router(site: Arc<Site>) -> Router {
         .method_not_allowed_fallback(problem::no_such_method);
     guarded
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(body::bound))
         .layer(middleware::from_fn_with_state(Arc::clone(&site), guard::check))
         .layer(middleware::from_fn(headers::add))
         .with_state(site)

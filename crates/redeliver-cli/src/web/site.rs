@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use redeliver_outbox::{
-    desk::{Desk, Discreet, Finding, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage},
+    desk::{
+        self, Desk, Discreet, Finding, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage,
+    },
     destination::Routes,
 };
 
@@ -31,12 +33,22 @@ pub(crate) struct Site {
 #[derive(Debug)]
 struct Known {
     pulse: Pulse,
+    beat: Sampled<desk::Pulse>,
     status: Sampled<StatusReport>,
     issues: Sampled<Vec<IssueDetail>>,
     outlook: Sampled<Outlook>,
     lanes: Sampled<Vec<StandingLane>>,
     storage: Sampled<Storage>,
     health: Sampled<Vec<Finding>>,
+}
+
+/// The figures, with what is quickly told as it is now.
+#[derive(Debug)]
+pub(crate) struct Told {
+    /// Workers, holds and shards are of this moment.
+    pub(crate) report: StatusReport,
+    /// When the messages were counted; none if they never were, and their figures are all zero.
+    pub(crate) counted: Option<Counted<StatusReport>>,
 }
 
 /// How many issues are shown: who has more has one cause for many of them.
@@ -57,6 +69,7 @@ impl Site {
     pub(crate) fn new(desk: Arc<dyn JobDesk>, guard: Guard, about: About, metrics: Metrics) -> Self {
         let known = Known {
             pulse: Pulse::taken(Arc::clone(&desk)),
+            beat: Sampled::default(),
             status: Sampled::default(),
             issues: Sampled::default(),
             outlook: Sampled::default(),
@@ -105,8 +118,31 @@ impl Site {
             .await
     }
 
+    /// The same with workers, holds and shards of this moment: whether anything is delivered at all must not be as old as the last count.
+    pub(crate) async fn told(&self) -> Result<Told, Problem> {
+        let desk = Arc::clone(&self.desk);
+        let beat = self.known.beat.get(move || async move { desk.pulse().await });
+        let (counted, beat) = tokio::try_join!(self.status(), beat)?;
+        let beat = match beat {
+            Some(beat) => beat.value,
+            None => Arc::new(self.desk.pulse().await?),
+        };
+        let figures = counted.as_ref().map(|counted| (*counted.value).clone());
+        let report = StatusReport {
+            now: beat.now,
+            workers: beat.workers.clone(),
+            holds: beat.holds.clone(),
+            shards: beat.shards,
+            shards_without_owner: beat.shards_without_owner,
+            in_flight: beat.in_flight,
+            ..figures.unwrap_or_default()
+        };
+        Ok(Told { report, counted })
+    }
+
     /// Somebody changed something here.
     pub(crate) fn changed(&self) {
+        self.known.beat.outdate();
         self.known.status.outdate();
         self.known.issues.outdate();
         self.known.lanes.outdate();

@@ -119,7 +119,12 @@ test("a lane is let go on without its head, and another one is parked by hand", 
   const behind = await desk.send({ destination: "billing", key: "customer-9", json: { order: 91, total: "1.00" } });
   await desk.until(`/api/v1/messages/${behind}`, (body) => body.status === "parked");
   await visit("/lanes");
-  await page.getByRole("button", { name: "Resume customer-9 to billing" }).click();
+  const resumed = page.getByRole("row", { name: /customer-9/ });
+  await resumed.getByLabel("Resume customer-9 to billing").click();
+  await resumed.getByText(`goes out without it`).waitFor();
+  await resumed.getByLabel("Why").fill("the rest cannot wait");
+  serious.push(...(await examine(page)));
+  await resumed.getByRole("button", { name: "Let it go on" }).click();
   await page.getByText("The lane goes on").waitFor();
   await desk.until(`/api/v1/messages/${behind}`, (body) => body.status === "sent");
   const { body: left } = await desk.call("GET", `/api/v1/messages/${stands}`);
@@ -140,7 +145,8 @@ test("a lane is let go on without its head, and another one is parked by hand", 
   await visit(`/messages/${kept}`);
   await page.getByText("parked its lane").waitFor();
   await visit("/lanes");
-  await lane.getByRole("button", { name: "Resume" }).click();
+  await lane.getByText("Resume…").click();
+  await lane.getByRole("button", { name: "Let it go on" }).click();
   await page.getByText("The lane goes on").waitFor();
   const { body: goes } = await desk.call("GET", `/api/v1/messages/${kept}`);
   assert.equal(goes.status, "pending");
@@ -316,16 +322,16 @@ test("who may only look is shown no act", async () => {
     const message = { destination: "nowhere", json: 1 };
     await guarded.call("POST", "/api/v1/messages", message, { authorization: "Bearer operator-0123456789" });
     const viewer = await browser.page();
-    await viewer.goto(guarded.url);
+    await viewer.goto(`${guarded.url}/messages/1`);
     await viewer.waitForURL(/\/login/);
     await viewer.getByLabel("Token").fill("wrong");
     await viewer.getByRole("button", { name: "Sign in" }).click();
     await viewer.getByRole("alert").filter({ visible: true }).waitFor();
     await viewer.getByLabel("Token").fill("viewer-0123456789");
     await viewer.getByRole("button", { name: "Sign in" }).click();
-    await viewer.getByRole("heading", { name: "Overview" }).waitFor();
+    // To the page that was asked for, not to the first one.
+    await viewer.getByRole("heading", { level: 1, name: "Message 1" }).waitFor();
     serious.push(...(await examine(viewer)));
-    await viewer.goto(`${guarded.url}/messages/1`);
     await viewer.getByText("was quarantined").waitFor();
     assert.equal(await viewer.getByRole("button", { name: "Redrive" }).count(), 0);
     assert.equal((await viewer.request.post(`${guarded.url}/messages/1/redrive`, { form: {} })).status(), 403);

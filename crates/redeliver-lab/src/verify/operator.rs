@@ -134,7 +134,7 @@ async fn park_lane(world: &World, lane: &LaneId) {
 }
 
 async fn resume_lane(world: &World, lane: &LaneId) {
-    match world.store.resume_lane(lane, &holder()).await {
+    match world.store.resume_lane(lane, None, &holder()).await {
         Ok(Some(resumed)) => {
             world.tell(Event::LaneResumed {
                 destination: lane.destination.clone(),

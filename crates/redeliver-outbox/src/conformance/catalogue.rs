@@ -239,6 +239,7 @@ macro_rules! __conformance_catalogue {
                 s116_processing_is_due_and_owned
                 s117_a_message_tells_what_it_waits_behind
                 s118_the_shard_of_a_lane_is_one
+                s119_a_filter_by_the_time_of_the_quarantine
             }
             page {
                 s113_pages_are_complete_in_both_directions
@@ -348,6 +349,7 @@ macro_rules! __conformance_catalogue {
                 s286_a_park_by_hand_is_told_and_counted
                 s287_what_was_put_off_in_a_parked_lane_is_due_when_it_goes_on
                 s288_a_dead_letter_that_was_moved_elsewhere_leaves_no_gap
+                s289_a_lane_goes_on_without_what_was_seen_or_not_at_all
             }
             job {
                 s220_a_few_first_then_more_and_more

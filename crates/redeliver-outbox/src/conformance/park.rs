@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     MessageId, NewMessage,
-    desk::{Act, Depth, Edit, MessageRef, Parked, Standing},
+    desk::{Act, Depth, Edit, MessageRef, Parked, SeenLane, Standing},
     state::Status,
     store::{Demand, LaneDemand, LaneId, ParkedLane, StoreErrorKind, Until, Verdict},
 };
@@ -93,11 +93,11 @@ pub(super) async fn s280_a_lane_is_parked_by_hand_and_goes_on(factory: &dyn Fact
     );
     same!(told(&mut worker).await?, (vec![], vec![]), "it is told once");
 
-    let resumed = subject.desk.resume_lane(&lane("a"), &act()).await?;
+    let resumed = subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     let resumed = resumed.map(|resumed| (resumed.hold, resumed.without));
     same!(resumed, Some((Some(first.hold), None)), "what has ended");
     same!(
-        subject.desk.resume_lane(&lane("a"), &act()).await?,
+        subject.desk.resume_lane(&lane("a"), None, &act()).await?,
         None,
         "a second end of it"
     );
@@ -153,7 +153,7 @@ pub(super) async fn s281_only_a_lane_with_something_live_is_parked(factory: &dyn
         same!(refused.map_err(|error| error.kind()), Err(kind), "parking {id:?}");
     }
     same!(
-        subject.desk.resume_lane(&lane("a"), &act()).await?,
+        subject.desk.resume_lane(&lane("a"), None, &act()).await?,
         None,
         "an end of what is not"
     );
@@ -175,7 +175,7 @@ pub(super) async fn s282_a_new_owner_is_told_of_a_park_by_hand(factory: &dyn Fac
         head: 0,
     };
     same!(claimed, [&expected], "the parked lanes of a claim");
-    subject.desk.resume_lane(&lane("a"), &act()).await?;
+    subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     subject.expire(&next.id).await?;
     let last = subject.worker("last").await?;
     check!(
@@ -206,7 +206,7 @@ pub(super) async fn s283_what_dies_in_a_parked_lane_does_not_undo_the_park(facto
     );
     subject.settle_one(&worker, mine[0], park()).await?;
     told(&mut worker).await?;
-    let resumed = subject.desk.resume_lane(&lane("a"), &act()).await?;
+    let resumed = subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     let resumed = resumed.map(|resumed| (resumed.hold, resumed.without));
     same!(
         resumed,
@@ -246,7 +246,7 @@ pub(super) async fn s284_a_lane_behind_a_dead_letter_is_let_go_on_by_hand(factor
     let mine = three(&subject).await?;
     worker.read_fresh().await?;
     subject.settle_one(&worker, mine[0], park()).await?;
-    let resumed = subject.desk.resume_lane(&lane("a"), &act()).await?;
+    let resumed = subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     let resumed = resumed.map(|resumed| (resumed.hold, resumed.without));
     same!(resumed, Some((None, Some(mine[0]))), "what has ended");
     same!(
@@ -303,7 +303,7 @@ pub(super) async fn s285_a_park_by_hand_outlasts_the_head_that_it_was_laid_over(
         "the hold, when the head has arrived"
     );
     // The same with one that is given up.
-    subject.desk.resume_lane(&lane("a"), &act()).await?;
+    subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     subject.settle_one(&worker, mine[1], park()).await?;
     let hold = parked(&subject, "a").await?;
     subject.discard(&only(mine[1])).await?;
@@ -313,7 +313,7 @@ pub(super) async fn s285_a_park_by_hand_outlasts_the_head_that_it_was_laid_over(
         "the hold, when the head was given up"
     );
     told(&mut worker).await?;
-    subject.desk.resume_lane(&lane("a"), &act()).await?;
+    subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     same!(
         told(&mut worker).await?.1,
         [goes_on("a", mine[1].number())],
@@ -390,7 +390,7 @@ pub(super) async fn s287_what_was_put_off_in_a_parked_lane_is_due_when_it_goes_o
     subject.settle(&worker, &verdicts).await?;
     subject.settle_one(&worker, mine[0], put_off).await?;
     none!(worker.read().await?.due, "due messages before");
-    subject.desk.resume_lane(&lane("a"), &act()).await?;
+    subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     same!(
         ids(&worker.read().await?.due),
         [mine[0]],
@@ -415,12 +415,53 @@ pub(super) async fn s288_a_dead_letter_that_was_moved_elsewhere_leaves_no_gap(
         .desk
         .edit(MessageRef::Id(mine[0]), &elsewhere, &act())
         .await?;
-    let resumed = subject.desk.resume_lane(&lane("a"), &act()).await?;
+    let resumed = subject.desk.resume_lane(&lane("a"), None, &act()).await?;
     same!(
         resumed.map(|resumed| resumed.without),
         Some(None),
         "what the lane goes on without"
     );
     check!(!subject.detail(mine[0]).await?.gap, "it is of another lane now");
+    Ok(())
+}
+
+pub(super) async fn s289_a_lane_goes_on_without_what_was_seen_or_not_at_all(
+    factory: &dyn Factory,
+) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let worker = subject.worker("w").await?;
+    let mine = three(&subject).await?;
+    subject.settle_one(&worker, mine[0], park()).await?;
+    parked(&subject, "a").await?;
+    for seen in [None, Some(mine[1])] {
+        let seen = Some(SeenLane { without: seen });
+        let refused = subject.desk.resume_lane(&lane("a"), seen, &act()).await;
+        same!(
+            refused.map_err(|error| error.kind()),
+            Err(StoreErrorKind::Conflict),
+            "going on with {seen:?}"
+        );
+    }
+    same!(subject.status(mine[1]).await?, Status::Parked, "it stands still");
+    check!(!subject.detail(mine[0]).await?.gap, "nothing was skipped");
+    same!(
+        subject.desk.lanes(10).await?[0].head,
+        Some(mine[0]),
+        "what is told that it goes on without"
+    );
+    let seen = SeenLane {
+        without: Some(mine[0]),
+    };
+    let resumed = subject.desk.resume_lane(&lane("a"), Some(seen), &act()).await?;
+    same!(
+        resumed.and_then(|resumed| resumed.without),
+        Some(mine[0]),
+        "what it goes on without"
+    );
+    same!(
+        subject.desk.audit(10).await?.len(),
+        2,
+        "records, one for each that was done"
+    );
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::{
     Factory,
-    failure::{Outcome, check, same},
-    subject::{HOUR, Subject, attempted, dead, delivered, only, park, retry},
+    failure::{Outcome, check, none, same},
+    subject::{HOUR, Subject, attempted, bury, dead, delivered, only, park, retry},
 };
 use crate::{
     DeadReason, MessageId, NewMessage, Timestamp,
@@ -224,6 +224,48 @@ pub(super) async fn s112_a_filter_by_the_time_of_the_insert(factory: &dyn Factor
     );
     let both = filter(Some(start), Some(second));
     same!(subject.matching(&both).await?, ids[..1], "between two times");
+    Ok(())
+}
+
+pub(super) async fn s119_a_filter_by_the_time_of_the_quarantine(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 2).await?;
+    let worker = subject.worker("w").await?;
+    let ids = subject.enqueue_some(3).await?;
+    subject.settle_one(&worker, ids[1], bury()).await?;
+    let died = subject.record(ids[1]).await?.dead_lettered_at;
+    let by = |millis: i64| {
+        let by = died.map(|died| Timestamp::from_millis(died.as_millis() + millis));
+        Filter {
+            died_by: by,
+            ..Filter::default()
+        }
+    };
+    none!(subject.matching(&by(-1)).await?, "what was dead before");
+    same!(
+        subject.matching(&by(0)).await?,
+        ids[1..2],
+        "what was dead by then: nothing that is live"
+    );
+    // The later one has the lower number.
+    let first = ids[0];
+    let later = subject.time_from_now(60_000).await?;
+    subject.settle_one(&worker, first, bury()).await?;
+    subject
+        .execute(&format!(
+            "UPDATE redeliver_dead SET dead_lettered_at = {later} WHERE number = {}",
+            first.number()
+        ))
+        .await?;
+    same!(
+        subject.matching(&by(0)).await?,
+        ids[1..2],
+        "what died later is left out, whatever its number"
+    );
+    same!(
+        subject.matching(&by(120_000)).await?,
+        ids[..2],
+        "and found by then"
+    );
     Ok(())
 }
 

@@ -29,6 +29,7 @@ impl Filter {
             created_from,
             created_before,
             attempts_from,
+            died_by,
         } = self;
         let messages: Vec<String> = messages
             .iter()
@@ -56,6 +57,7 @@ impl Filter {
             ("created_from", json!(created_from.map(Timestamp::as_millis))),
             ("created_before", json!(created_before.map(Timestamp::as_millis))),
             ("attempts_from", json!(attempts_from)),
+            ("died_by", json!(died_by.map(Timestamp::as_millis))),
         ] {
             if !value.is_null() {
                 kept.insert(name.to_owned(), value);
@@ -110,6 +112,7 @@ fn set(filter: &mut Filter, name: &str, value: &Value) -> Option<()> {
         }
         "created_from" => filter.created_from = Some(Timestamp::from_millis(value.as_i64()?)),
         "created_before" => filter.created_before = Some(Timestamp::from_millis(value.as_i64()?)),
+        "died_by" => filter.died_by = Some(Timestamp::from_millis(value.as_i64()?)),
         "attempts_from" => filter.attempts_from = Some(u32::try_from(value.as_u64()?).ok()?),
         _ => return None,
     }
@@ -136,6 +139,7 @@ mod tests {
             created_from: Some(Timestamp::from_millis(1)),
             created_before: Some(Timestamp::from_millis(i64::MAX)),
             attempts_from: Some(3),
+            died_by: Some(Timestamp::from_millis(2)),
         }
     }
 

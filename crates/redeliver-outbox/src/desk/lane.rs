@@ -24,6 +24,13 @@ pub struct Parked {
     pub new: bool,
 }
 
+/// What somebody saw who lets a lane go on: it must not come to skip another message than they know of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenLane {
+    /// The dead letter that it would have gone on without.
+    pub without: Option<MessageId>,
+}
+
 /// A lane that stood still and goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResumedLane {

@@ -35,7 +35,7 @@ pub(crate) const PLACES: [&str; 4] = ["live", "dead", "sent", "event"];
 
 /// The parts that can hold what the filter asks for.
 pub(crate) fn places(filter: &Filter) -> Vec<&'static str> {
-    let only_dead = filter.reason.is_some() || filter.issue.is_some();
+    let only_dead = filter.reason.is_some() || filter.issue.is_some() || filter.died_by.is_some();
     let asked = |place: &str| {
         let asked =
             filter.statuses.is_empty() || filter.statuses.iter().any(|status| place_of(*status) == place);
@@ -160,6 +160,11 @@ impl Conditions {
         }
         if let Some(before) = filter.created_before {
             conditions.compare("created_at", "<", Value::Time(before));
+        }
+        if let Some(by) = filter.died_by {
+            // Servers know more of a time than its milliseconds.
+            let behind = Timestamp::from_millis(by.as_millis().saturating_add(1));
+            conditions.compare("dead_lettered_at", "<", Value::Time(behind));
         }
         if let Some(attempts) = filter.attempts_from {
             conditions.compare("attempts", ">=", Value::Integer(i64::from(attempts)));

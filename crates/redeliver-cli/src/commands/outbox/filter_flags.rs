@@ -55,6 +55,7 @@ impl FilterFlags {
             created_from: self.since,
             created_before: self.until,
             attempts_from: self.attempts_from,
+            died_by: None,
         }
     }
 

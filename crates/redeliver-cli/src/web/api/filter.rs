@@ -59,6 +59,8 @@ pub(super) struct FilterForm {
     #[schema(value_type = Option<u32>, maximum = 4294967295_f64)]
     #[param(value_type = Option<u32>, maximum = 4294967295_f64)]
     attempts_from: Option<String>,
+    /// Only dead letters that were quarantined by then: what a preview tells, so that what dies meanwhile is not meant
+    died_by: Option<String>,
 }
 
 /// The same as an object, in which nothing else may stand.
@@ -169,6 +171,7 @@ impl TryFrom<FilterForm> for Filter {
             issue: parsed("issue", form.issue.as_deref(), fingerprint)?,
             text: form.text,
             unsearched: Vec::new(),
+            died_by: time("died_by", form.died_by.as_deref())?,
         };
         for (name, text) in [
             ("destination", &filter.destination),
@@ -222,6 +225,14 @@ fn whole(text: &str) -> Result<u32, String> {
 fn number(text: &str) -> Result<i64, String> {
     let number = text.parse().ok().filter(|number| *number >= 0);
     number.ok_or_else(|| "must be a number that a page gave as next".to_owned())
+}
+
+/// A time that is named: what is to come is not "so long ago".
+pub(super) fn moment(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {
+    parsed(name, text, |text| {
+        let rule = "must be a time, such as 2026-11-15T20:30:00Z (UTC unless it says otherwise)";
+        text.trim().parse().map_err(|_| rule.to_owned())
+    })
 }
 
 pub(super) fn time(name: &str, text: Option<&str>) -> Result<Option<Timestamp>, Problem> {

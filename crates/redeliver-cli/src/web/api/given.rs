@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use redeliver_outbox::{
     NewMessage, Payload,
-    desk::{Act, Edit, NoSeen, Record},
+    desk::{Act, Detail, Edit, NoSeen},
     destination::check_header_name,
 };
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 
 use super::{
     super::{guard::Caller, problem::Problem},
-    filter::{nothing_unknown, time},
+    filter::{moment, nothing_unknown},
 };
 
 /// Who does something, and why.
@@ -80,6 +80,7 @@ pub(super) struct MessageForm {
     /// The trace that it belongs to; the one of the request if it is not given.
     traceparent: Option<String>,
     /// Not delivered before this time.
+    #[schema(example = "2026-11-15T20:30:00Z")]
     not_before: Option<String>,
     /// Quarantined instead of delivered after this time.
     expires_at: Option<String>,
@@ -121,10 +122,10 @@ impl MessageForm {
         if let Some(trace) = self.traceparent.as_deref().or_else(|| text("traceparent")) {
             message = message.traceparent(trace);
         }
-        if let Some(due) = time("not_before", self.not_before.as_deref())? {
+        if let Some(due) = moment("not_before", self.not_before.as_deref())? {
             message = message.not_before(due);
         }
-        if let Some(expiry) = time("expires_at", self.expires_at.as_deref())? {
+        if let Some(expiry) = moment("expires_at", self.expires_at.as_deref())? {
             message = message.expires_at(expiry);
         }
         if request.contains_key(KEY) {
@@ -139,19 +140,23 @@ impl MessageForm {
         Ok(message)
     }
 
-    /// Whether a message that was inserted before is the one that is asked for now. What the history has not kept is not compared.
-    pub(super) fn is_like(&self, record: &Record) -> bool {
+    /// Whether a message that was inserted before is the one that is asked for now, as it was before anybody mended it. What the history has not
+    /// kept is not compared.
+    pub(super) fn is_like(&self, detail: &Detail) -> bool {
+        let record = &detail.record;
         let given = payload(
             self.json.as_deref(),
             self.payload.as_deref(),
             self.payload_base64.as_deref(),
         );
-        let same_payload = match (given, &record.payload) {
+        let inserted = detail.original_payload.as_ref().or(record.payload.as_ref());
+        let same_payload = match (given, inserted) {
             (Ok(Some(given)), Some(kept)) => given.as_bytes() == kept.as_bytes(),
             _ => true,
         };
+        let may_have_moved = detail.audit.iter().any(|act| act.action == "edit");
         same_payload
-            && self.destination.as_deref().unwrap_or_default() == record.destination
+            && (may_have_moved || self.destination.as_deref().unwrap_or_default() == record.destination)
             && self.topic == record.topic
             && self.key == record.key
     }

@@ -43,6 +43,8 @@ struct JobsForm<'a> {
 struct PreviewForm<'a> {
     /// Dead letters that match.
     matching: u64,
+    /// The filter with this as its `died_by` matches these, and not what dies from now on.
+    died_by: String,
     /// The oldest of them, without their payloads.
     sample: Vec<RecordForm<'a>>,
 }
@@ -115,7 +117,8 @@ pub(super) async fn show(State(site): State<Arc<Site>>, Called(job): Called) -> 
 
 /// Make a job: a few first, then more and more, and no more when too many fail
 #[utoipa::path(post, path = "/api/v1/jobs", tag = "jobs", request_body = NewJobForm,
-    responses((status = 201, body = JobForm), (status = 200, body = PreviewForm, description = "What a job would be for")))]
+    responses((status = 201, body = JobForm), (status = 200, body = PreviewForm, description = "What a job would be for"),
+        (status = 409, body = Problem, content_type = "application/problem+json", description = "Another job does this already")))]
 pub(super) async fn create(
     State(site): State<Arc<Site>>,
     caller: Caller,
@@ -140,9 +143,18 @@ pub(super) async fn create(
         ..Filter::try_from(form.filter)?
     };
     if form.preview {
+        let died_by = match filter.died_by {
+            Some(given) => given,
+            None => site.desk.pulse().await?.now,
+        };
+        let filter = Filter {
+            died_by: Some(died_by),
+            ..filter
+        };
         let preview = site.desk.preview_job(&filter).await?;
         let form = PreviewForm {
             matching: preview.matched,
+            died_by: died_by.to_string(),
             sample: preview.sample.iter().map(RecordForm::of).collect(),
         };
         return Ok(Json(form).into_response());

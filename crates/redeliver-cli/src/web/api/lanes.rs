@@ -108,7 +108,7 @@ pub(super) async fn resume(
     Given(form): Given<LaneActForm>,
 ) -> Result<Response, Problem> {
     let act = form.act.act(&caller)?;
-    let ended = site.desk.resume_lane(&form.lane(), &act).await?;
+    let ended = site.desk.resume_lane(&form.lane(), None, &act).await?;
     let resumed = ResumedForm {
         changed: ended.is_some(),
         hold: ended

@@ -189,7 +189,7 @@ pub(super) async fn enqueue(
             if let Some(before) = id
                 // Compared as it is, and not told.
                 && let Some(detail) = site.revealed().find(MessageRef::Id(before)).await?
-                && !form.is_like(&detail.record)
+                && !form.is_like(&detail)
             {
                 let detail =
                     format!("this Idempotency-Key was used for the message {before}, which is another one");

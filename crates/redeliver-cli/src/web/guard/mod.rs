@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{HeaderMap, Method, StatusCode, header, uri::PathAndQuery},
     middleware::Next,
     response::{IntoResponse as _, Redirect, Response},
 };
@@ -18,6 +18,7 @@ pub(crate) use self::caller::Caller;
 pub(super) use self::sessions::{COOKIE, SESSION_FOR};
 use self::{hosts::Hosts, sessions::Sessions};
 use super::{
+    pages,
     problem::{self, Problem},
     site::Site,
 };
@@ -112,7 +113,12 @@ impl Guard {
             return Ok(caller);
         }
         let Some(caller) = caller else {
-            let detail = "this needs a token: send `Authorization: Bearer …` with one of [server.tokens]";
+            let detail = match wants_page(path) {
+                true => {
+                    "your session is over: sign in again in another tab, then come back to this one and send the form again"
+                }
+                false => "this needs a token: send `Authorization: Bearer …` with one of [server.tokens]",
+            };
             return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         };
         if changes && caller.role < Role::Operate && !OWN_AFFAIR.contains(&path) {
@@ -127,6 +133,13 @@ fn changes(method: &Method) -> bool {
     !matches!(*method, Method::GET | Method::HEAD)
 }
 
+/// Whether it is what an operator does, who wants to see it in the figures at once. Those who only insert must not make everything be counted
+/// anew for each message.
+fn is_act(request: &Request) -> bool {
+    let path = request.uri().path();
+    changes(request.method()) && !OWN_AFFAIR.contains(&path) && path != "/login" && path != "/api/v1/messages"
+}
+
 /// Whether the answer at this path is a page for a person.
 pub(super) fn wants_page(path: &str) -> bool {
     !(path.starts_with("/api/") || path == "/metrics" || path == "/healthz" || path == "/readyz")
@@ -136,12 +149,13 @@ pub(super) fn wants_page(path: &str) -> bool {
 pub(super) async fn check(State(site): State<Arc<Site>>, mut request: Request, next: Next) -> Response {
     match site.guard.look(&request) {
         Ok(caller) => {
+            let acts = caller.is_some() && is_act(&request);
             if let Some(caller) = caller {
                 request.extensions_mut().insert(caller);
             }
-            let changes = changes(request.method());
             let response = next.run(request).await;
-            if changes {
+            let status = response.status();
+            if acts && (status.is_success() || status.is_redirection()) {
                 site.changed();
             }
             response
@@ -150,7 +164,10 @@ pub(super) async fn check(State(site): State<Arc<Site>>, mut request: Request, n
             let path = request.uri().path();
             let asks = *request.method() == Method::GET && problem.status() == StatusCode::UNAUTHORIZED;
             match asks && wants_page(path) {
-                true => Redirect::to("/login").into_response(),
+                true => {
+                    let to = request.uri().path_and_query();
+                    Redirect::to(&pages::way_in(to.map_or("/", PathAndQuery::as_str))).into_response()
+                }
                 false => problem::answer(problem, path),
             }
         }

@@ -92,14 +92,14 @@ async fn metrics(State(site): State<Arc<Site>>, headers: HeaderMap) -> Response 
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     let format = Format::accepted(accept.unwrap_or_default());
     let metrics = &site.metrics;
-    let (status, lanes) = tokio::join!(site.status(), lanes(&site));
+    let (told, lanes) = tokio::join!(site.told(), lanes(&site));
     let mut page = Page::new(format);
     process(&mut page, metrics.kept.started);
     relay::write(&mut page, &metrics.relays, &metrics.kept.names);
     spans(&mut page, &metrics.spans);
-    let counts = match &status {
-        Ok(status) => Ok(status.as_ref().map(|counted| Counts {
-            report: &counted.value,
+    let counts = match &told {
+        Ok(told) => Ok(told.counted.as_ref().map(|counted| Counts {
+            report: &told.report,
             age: counted.age(),
             configured: site.about.routes.iter().map(|(name, _)| name).collect(),
             lanes: lanes.as_deref(),

@@ -17,7 +17,7 @@ use super::{
     address,
     audit::Deed,
     fields::Fields,
-    frame::{Frame, MESSAGES, NAME, Visitor, shown},
+    frame::{Frame, MESSAGES, NAME, Visitor, Wrong, shown},
     message,
     words::Chip,
 };
@@ -31,9 +31,9 @@ pub(super) struct Acting {
 }
 
 impl FromRequest<Arc<Site>> for Acting {
-    type Rejection = Problem;
+    type Rejection = Wrong;
 
-    async fn from_request(request: Request, site: &Arc<Site>) -> Result<Self, Problem> {
+    async fn from_request(request: Request, site: &Arc<Site>) -> Result<Self, Wrong> {
         let (mut parts, body) = request.into_parts();
         let visitor =
             <Visitor as axum::extract::FromRequestParts<_>>::from_request_parts(&mut parts, site).await?;
@@ -42,7 +42,8 @@ impl FromRequest<Arc<Site>> for Acting {
             return Err(Problem::new(
                 StatusCode::FORBIDDEN,
                 "this token may look, and not change anything",
-            ));
+            )
+            .into());
         }
         let form = String::from_request(Request::from_parts(parts, body), site).await;
         let form = form.map_err(|refused| {

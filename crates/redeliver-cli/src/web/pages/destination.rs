@@ -12,7 +12,6 @@ use redeliver_outbox::{
     desk::{Filter, Page, StatusReport},
     destination::{Expects, Route},
     state::Status,
-    store,
 };
 use redeliver_policy::duration;
 
@@ -23,7 +22,7 @@ use super::{
     done::Done,
     frame::{Answered, DESTINATIONS, Frame, Visitor, page as answer},
     issues, messages as list,
-    words::{Chip, Pace, bytes},
+    words::{Chip, Pace, bytes, freshness},
 };
 use crate::{
     commands::outbox::destination::overview,
@@ -48,6 +47,7 @@ struct Found {
 struct Destination {
     frame: Frame,
     counting: bool,
+    freshness: String,
     row: Row,
     held: bool,
     act: String,
@@ -80,16 +80,12 @@ pub(super) async fn page(
     };
     // At once: each may be waited for, for a moment.
     let search = async { Ok(site.desk.search(&filter, look, PATIENCE).await?) };
-    let (status, known, failing) = tokio::try_join!(site.status(), site.issues(), search)?;
+    let (told, known, failing) = tokio::try_join!(site.told(), site.issues(), search)?;
     let failing = failing.records;
-    let report = match &status {
-        Some(status) => Arc::clone(&status.value),
-        None => Arc::new(uncounted(&site).await?),
-    };
-    let report = &*report;
+    let report = &told.report;
     let all = overview::all(&site.about.routes, report);
     let Some(destination) = all.iter().find(|destination| destination.name == name) else {
-        if status.is_none() {
+        if told.counted.is_none() {
             let detail = "the outbox is being counted for the first time; come again in a moment";
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail).into());
         }
@@ -104,7 +100,8 @@ pub(super) async fn page(
     let here = address(&name);
     let page = Destination {
         frame: Frame::new(readable::line(&name, 80), DESTINATIONS, &site, &visitor),
-        counting: status.is_none(),
+        counting: told.counted.is_none(),
+        freshness: told.counted.as_ref().map_or(String::new(), freshness),
         row: row(destination, report, &site.pulse().points()),
         held: destination.hold.is_some(),
         act: format!(
@@ -128,16 +125,6 @@ pub(super) async fn page(
         standing_href: messages(&[("to", &name), ("status", "parked")]),
     };
     Ok(answer(&visitor, &page, &page.as_live()))
-}
-
-/// What can be told before the messages have been counted.
-async fn uncounted(site: &Site) -> store::Result<StatusReport> {
-    Ok(StatusReport {
-        now: Timestamp::wall(),
-        workers: site.desk.workers().await?,
-        holds: site.desk.holds().await?,
-        ..StatusReport::default()
-    })
 }
 
 fn found(report: &StatusReport, name: &str) -> Vec<Found> {

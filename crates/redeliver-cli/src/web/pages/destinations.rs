@@ -22,6 +22,9 @@ use crate::{
     web::{pulse::Point, site::Site},
 };
 
+/// How many destinations are shown that messages name, and nobody else knows.
+const ONLY_NAMED: usize = 50;
+
 /// The page of a destination.
 pub(super) fn address(name: &str) -> String {
     format!("/destinations/{}", encoded(name))
@@ -71,12 +74,18 @@ impl Met {
     }
 }
 
-pub(super) fn rows(report: &StatusReport, site: &Site) -> Vec<Row> {
+/// The rows, and how many more there are. Anybody who can insert a row can name a destination: those that are nothing but a name are only
+/// so many, behind those that somebody configured, holds or sends to.
+pub(super) fn rows(all: &[Overview], report: &StatusReport, site: &Site) -> (Vec<Row>, usize) {
     let points = site.pulse().points();
-    overview::all(&site.about.routes, report)
+    let (known, named): (Vec<&Overview>, Vec<&Overview>) = all
         .iter()
+        .partition(|one| one.configured || one.hold.is_some() || one.live.is_some());
+    let rows = known.iter().chain(named.iter().take(ONLY_NAMED));
+    let rows = rows
         .map(|destination| row(destination, report, &points))
-        .collect()
+        .collect();
+    (rows, named.len().saturating_sub(ONLY_NAMED))
 }
 
 pub(super) fn row(destination: &Overview, report: &StatusReport, points: &[Point]) -> Row {
@@ -110,18 +119,20 @@ struct Destinations {
     counting: bool,
     freshness: String,
     rows: Vec<Row>,
+    more: usize,
     in_trouble: bool,
 }
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
-    let status = site.status().await?;
-    let report = status.as_ref().map(|status| &*status.value);
-    let rows = report.map_or_else(Vec::new, |report| rows(report, &site));
+    let told = site.told().await?;
+    let all = overview::all(&site.about.routes, &told.report);
+    let (rows, more) = rows(&all, &told.report, &site);
     let destinations = Destinations {
-        counting: report.is_none(),
-        freshness: status.as_ref().map_or(String::new(), freshness),
+        counting: told.counted.is_none(),
+        freshness: told.counted.as_ref().map_or(String::new(), freshness),
         in_trouble: rows.iter().any(|row| !row.trouble.is_empty()),
         rows,
+        more,
         frame: Frame::new("Destinations", DESTINATIONS, &site, &visitor),
     };
     Ok(answer(&visitor, &destinations, &destinations.as_live()))

@@ -14,6 +14,7 @@ pub(super) enum Done {
     NotHeld,
     LaneParked,
     LaneResumed,
+    LaneResumedWithout,
     LaneParkedBefore,
     LaneNotParked,
     Unchanged,
@@ -24,7 +25,7 @@ pub(super) enum Done {
 }
 
 impl Done {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Redriven,
         Self::Discarded,
         Self::Edited,
@@ -34,6 +35,7 @@ impl Done {
         Self::NotHeld,
         Self::LaneParked,
         Self::LaneResumed,
+        Self::LaneResumedWithout,
         Self::LaneParkedBefore,
         Self::LaneNotParked,
         Self::Unchanged,
@@ -54,6 +56,7 @@ impl Done {
             Self::NotHeld => "not-held",
             Self::LaneParked => "lane-parked",
             Self::LaneResumed => "lane-resumed",
+            Self::LaneResumedWithout => "lane-resumed-without",
             Self::LaneParkedBefore => "lane-parked-before",
             Self::LaneNotParked => "lane-not-parked",
             Self::Unchanged => "unchanged",
@@ -98,6 +101,9 @@ impl Done {
                 "Parked: what is on its way is finished, and nothing else of the lane goes out.".to_owned()
             }
             Self::LaneResumed => "The lane goes on, in its order.".to_owned(),
+            Self::LaneResumedWithout => {
+                format!("The lane goes on without message {count}, which stays a dead letter with its gap.")
+            }
             Self::LaneParkedBefore => "Nothing has changed: the lane was parked by hand already.".to_owned(),
             Self::LaneNotParked => "Nothing has changed: the lane did not stand still.".to_owned(),
             Self::Unchanged => "Nothing was different, so nothing was changed.".to_owned(),

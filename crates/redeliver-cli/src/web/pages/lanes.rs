@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use axum::extract::State;
 use redeliver_outbox::{
-    DeadReason, Timestamp,
-    desk::{Depth, Standing, StandingLane},
+    DeadReason, MessageId, NoMessageId, Timestamp,
+    desk::{Depth, SeenLane, Standing, StandingLane},
     store::LaneId,
 };
 
@@ -39,6 +39,10 @@ struct Row {
     next: Option<When>,
     attempts: Option<u32>,
     why: String,
+    /// What letting it go on does.
+    resuming: String,
+    /// The dead letter that it would go on without, for the form; empty if there is none.
+    without: String,
     /// The lane exactly, for the form that lets it go on.
     lane: LaneId,
 }
@@ -118,7 +122,29 @@ fn row(lane: &StandingLane, now: Timestamp) -> Row {
         next,
         attempts,
         why,
+        resuming: resuming(without(lane)),
+        without: without(lane).map_or(String::new(), |id| id.to_string()),
         lane: id.clone(),
+    }
+}
+
+/// The dead letter that a lane goes on without, if it is let go on now.
+fn without(lane: &StandingLane) -> Option<MessageId> {
+    match lane.standing {
+        Standing::Parked { reason: Some(_), .. } | Standing::Held { .. } => lane.head,
+        _ => None,
+    }
+}
+
+/// A gap in the order is for a person to decide on, who has to know of it.
+fn resuming(without: Option<MessageId>) -> String {
+    match without {
+        Some(head) => format!(
+            "What is behind message {} goes out without it: that one stays a dead letter, and the gap in the order is recorded. To keep the \
+             order, redrive it first.",
+            head.number()
+        ),
+        None => "What waits goes out, one at a time, in order.".to_owned(),
     }
 }
 
@@ -133,12 +159,14 @@ pub(super) async fn park(State(site): State<Arc<Site>>, acting: Acting) -> Answe
 }
 
 pub(super) async fn resume(State(site): State<Arc<Site>>, acting: Acting) -> Answered {
-    let ended = site.desk.resume_lane(&named(&acting)?, &acting.act()).await?;
-    let done = match ended {
-        Some(_) => Done::LaneResumed,
-        None => Done::LaneNotParked,
+    let (lane, seen) = (named(&acting)?, seen(&acting)?);
+    let ended = site.desk.resume_lane(&lane, Some(seen), &acting.act()).await?;
+    let (done, number) = match ended.map(|ended| ended.without) {
+        Some(Some(without)) => (Done::LaneResumedWithout, without.number().unsigned_abs()),
+        Some(None) => (Done::LaneResumed, 1),
+        None => (Done::LaneNotParked, 1),
     };
-    Ok(acting.went(&done.at("/lanes", 1)))
+    Ok(acting.went(&done.at("/lanes", number)))
 }
 
 /// The lane that a form names, its key to the last blank.
@@ -153,6 +181,13 @@ fn named(acting: &Acting) -> Result<LaneId, Problem> {
         return Err(Problem::bad_request(what));
     }
     Ok(lane)
+}
+
+/// What the form shows that the lane goes on without.
+fn seen(acting: &Acting) -> Result<SeenLane, Problem> {
+    let without = acting.fields.get("without").map(str::parse).transpose();
+    let without = without.map_err(|error: NoMessageId| Problem::bad_request(error.to_string()))?;
+    Ok(SeenLane { without })
 }
 
 fn by_hand(who: &str, why: &str) -> String {

@@ -19,6 +19,7 @@ use super::{
     acting::{Acting, stale, version},
     done::Done,
     frame::{Answered, Frame, MESSAGES, Visitor, Wrong, shown},
+    line_ends,
     message::{self, found},
     messages::{Choice, destinations},
     payload::{Compared, Shown, compared, pretty},
@@ -138,7 +139,7 @@ pub(super) async fn edit(
 ) -> Answered {
     let detail = found(&site, &name).await?;
     let text = editable(&detail)?;
-    let text = pretty(text).unwrap_or_else(|| text.to_owned());
+    let text = laid_out(text).unwrap_or_else(|| text.to_owned());
     let record = &detail.record;
     let content_type = record.content_type.clone().unwrap_or_default();
     let page = edit_page(&site, &visitor, &detail, text, content_type, &record.destination);
@@ -195,10 +196,10 @@ pub(super) async fn save(
     let record = &detail.record;
     let fields = &acting.fields;
     // A browser ends lines in its own way.
-    let given = fields.exact("payload").unwrap_or_default().replace("\r\n", "\n");
+    let given = line_ends::plain(fields.exact("payload").unwrap_or_default());
     let content_type = fields.get("content_type").unwrap_or_default();
     let destination = fields.get("to").unwrap_or(&record.destination);
-    let edit = changes(&detail, before, &given, content_type, destination);
+    let edit = changes(&detail, before, &given, content_type, destination)?;
     let nothing = edit
         == Edit {
             seen: edit.seen,
@@ -230,18 +231,40 @@ pub(super) async fn save(
     Ok(shown(status, &page))
 }
 
-/// Only what is different. A payload that was only laid out for reading is not.
-fn changes(detail: &Detail, before: &str, given: &str, content_type: &str, destination: &str) -> Edit {
+/// JSON as it is laid out for reading and for writing; none if it would be more than a page can send back.
+fn laid_out(text: &str) -> Option<String> {
+    pretty(text).filter(|laid_out| laid_out.len() <= EDITABLE)
+}
+
+/// Only what is different. A payload that was only laid out for reading is not, nor one whose lines a browser ended in its own way.
+fn changes(
+    detail: &Detail,
+    before: &str,
+    given: &str,
+    content_type: &str,
+    destination: &str,
+) -> Result<Edit, Problem> {
     let record = &detail.record;
-    let same = given == before || pretty(before).is_some_and(|pretty| pretty == given);
+    let same =
+        given == line_ends::plain(before) || laid_out(before).is_some_and(|laid_out| laid_out == given);
     let differs = |new: &str, old: &str| (new != old).then(|| new.to_owned());
-    Edit {
-        payload: (!same).then(|| Payload::from(given)),
+    let payload = match same {
+        true => None,
+        false => Some(line_ends::like(before, given).ok_or_else(|| {
+            let number = record.id.number();
+            Problem::bad_request(format!(
+                "nothing was done: lines of the payload end in several ways, which a browser does not keep; \
+                 `redeliver dead edit {number} --payload @FILE` does"
+            ))
+        })?),
+    };
+    Ok(Edit {
+        payload: payload.map(Payload::from),
         content_type: differs(content_type, record.content_type.as_deref().unwrap_or_default()),
         headers: None,
         destination: differs(destination, &record.destination),
         seen: Some(detail.seen()),
-    }
+    })
 }
 
 /// Why it would be quarantined again at once.

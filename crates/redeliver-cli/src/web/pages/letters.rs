@@ -115,18 +115,25 @@ pub(super) async fn ask_discard(State(site): State<Arc<Site>>, visitor: Visitor,
 /// What was chosen. Something that is not understood must not come to mean all.
 pub(super) fn chosen(fields: &Fields) -> Result<Narrowing, Problem> {
     let narrowing = Narrowing::of(fields);
-    match narrowing.wrong.first() {
-        Some(wrong) => Err(Problem::bad_request(format!("nothing was done: {wrong}"))),
-        None if narrowing.is_empty() => Err(Problem::bad_request(
+    match (narrowing.wrong.first(), narrowing.not_dead()) {
+        (Some(wrong), _) => Err(Problem::bad_request(format!("nothing was done: {wrong}"))),
+        (_, Some(status)) => Err(Problem::bad_request(format!(
+            "nothing was done: this is for dead letters, and the list is of those that are {status}; take the status out of it"
+        ))),
+        _ if narrowing.is_empty() => Err(Problem::bad_request(
             "which dead letters? Choose some in the list, or narrow it; to mean all of them, narrow it by their status",
         )),
-        None => Ok(narrowing),
+        _ => Ok(narrowing),
     }
 }
 
 async fn ask(site: &Site, visitor: &Visitor, query: &Fields, deed: Deed) -> Answered {
     let narrowing = chosen(query)?;
-    let filter = narrowing.dead();
+    // What dies while somebody thinks about it is not what they saw, and what "two hours ago" meant is kept, too.
+    let filter = Filter {
+        died_by: Some(site.desk.pulse().await?.now),
+        ..narrowing.dead()
+    };
     let count = site.desk.count(&filter).await?;
     let look = Page {
         after: None,
@@ -146,7 +153,7 @@ async fn ask(site: &Site, visitor: &Visitor, query: &Fields, deed: Deed) -> Answ
         count,
         letters,
         chosen: narrowing.chosen("/messages"),
-        pairs: narrowing.pairs().to_vec(),
+        pairs: Narrowing::of_filter(&filter).pairs().to_vec(),
         more: count
             .checked_sub(records.len() as u64)
             .filter(|more| *more > 0)
@@ -213,7 +220,7 @@ pub(super) async fn discard(State(site): State<Arc<Site>>, acting: Acting) -> An
     act(&site, &acting, Deed::Discard).await
 }
 
-/// At most as many as were confirmed, the oldest first: what died meanwhile was not looked at.
+/// What was confirmed, and no more: what died meanwhile was not looked at.
 async fn act(site: &Site, acting: &Acting, deed: Deed) -> Answered {
     let filter = chosen(&acting.fields)?.dead();
     let act = match deed {
@@ -228,6 +235,10 @@ async fn act(site: &Site, acting: &Acting, deed: Deed) -> Answered {
         let detail = "nothing was done: the form does not say how many were confirmed";
         return Err(Problem::bad_request(detail).into());
     };
+    if filter.died_by.is_none() {
+        let detail = "nothing was done: the form does not say when the dead letters were looked at";
+        return Err(Problem::bad_request(detail).into());
+    }
     if is_job(&filter, confirmed) {
         let job = NewJob {
             kind: deed.kind(),

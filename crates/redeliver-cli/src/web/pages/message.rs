@@ -132,13 +132,14 @@ pub(super) async fn page(
         trace: record.traceparent.as_deref().map(trace),
         timeline: timeline::of(&detail, now),
         created: When::of(record.created_at, now),
-        payload: record.payload.as_ref().map(Shown::of),
+        payload: record.payload.as_ref().filter(|_| !visitor.again).map(Shown::of),
         hidden: record.hidden.map(|hidden| bytes(hidden.bytes as u64)),
         content_type: readable::line(record.content_type.as_deref().unwrap_or("application/json"), 80),
         edited: detail
             .original_payload
             .as_ref()
             .zip(record.payload.as_ref())
+            .filter(|_| !visitor.again)
             .map(|(original, payload)| compared(original, payload)),
         made: detail.fan_out.iter().map(made).collect(),
     };

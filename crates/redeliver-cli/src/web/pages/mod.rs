@@ -16,6 +16,7 @@ mod jobs;
 mod lanes;
 mod letter;
 mod letters;
+mod line_ends;
 mod login;
 mod looking;
 mod message;
@@ -39,12 +40,16 @@ use std::sync::Arc;
 
 use axum::{
     Router,
+    extract::DefaultBodyLimit,
     routing::{get, post},
 };
 
-pub(super) use self::frame::problem;
 pub(crate) use self::payload::compared;
+pub(super) use self::{frame::problem, login::address as way_in};
 use super::site::Site;
+
+/// The most bytes of a form with a payload in it: of a character a browser makes three, of the end of a line six.
+const FORM_LIMIT: usize = 4 << 20;
 
 pub(super) fn router() -> Router<Arc<Site>> {
     Router::new()
@@ -59,7 +64,12 @@ pub(super) fn router() -> Router<Arc<Site>> {
         .route("/messages/{id}/payload", get(message::payload))
         .route("/messages/{id}/redrive", post(letter::redrive))
         .route("/messages/{id}/discard", post(letter::discard))
-        .route("/messages/{id}/edit", get(letter::edit).post(letter::save))
+        .route(
+            "/messages/{id}/edit",
+            get(letter::edit)
+                .post(letter::save)
+                .layer(DefaultBodyLimit::max(FORM_LIMIT)),
+        )
         .route(
             "/letters/redrive",
             get(letters::ask_redrive).post(letters::redrive),

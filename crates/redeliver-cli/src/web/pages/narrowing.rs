@@ -10,7 +10,7 @@ use super::{address, fields::Fields};
 use crate::{commands::outbox::when, readable};
 
 /// The fields of an address that narrow, as they were given.
-const PLAIN: [&str; 10] = [
+const PLAIN: [&str; 11] = [
     "q",
     "issue",
     "to",
@@ -21,6 +21,7 @@ const PLAIN: [&str; 10] = [
     "until",
     "attempts_from",
     "reason",
+    "died_by",
 ];
 
 /// What an address asks for. What makes no sense narrows nothing, and is told.
@@ -91,6 +92,7 @@ impl Narrowing {
             },
             "since" => when::parse(value).map(|time| filter.created_from = Some(time)),
             "until" => when::parse(value).map(|time| filter.created_before = Some(time)),
+            "died_by" => when::parse(value).map(|time| filter.died_by = Some(time)),
             "attempts_from" => match value.parse() {
                 Ok(attempts) => {
                     filter.attempts_from = Some(attempts);
@@ -145,6 +147,7 @@ impl Narrowing {
                 filter.attempts_from.map(|attempts| attempts.to_string()),
             ),
             ("reason", filter.reason.map(|reason| reason.to_string())),
+            ("died_by", filter.died_by.map(|time| time.to_string())),
         ];
         for (name, text) in texts {
             if let Some(text) = text {
@@ -172,9 +175,19 @@ impl Narrowing {
 
     /// Whether these are dead letters and nothing else, so that they can be worked on.
     pub(super) fn only_dead(&self) -> bool {
-        self.filter.statuses == [Status::DeadLettered]
-            || self.filter.reason.is_some()
-            || self.filter.issue.is_some()
+        match &*self.filter.statuses {
+            [] => self.filter.reason.is_some() || self.filter.issue.is_some(),
+            statuses => statuses == [Status::DeadLettered],
+        }
+    }
+
+    /// A status that is asked for and that no act is for, if it is the only one.
+    pub(super) fn not_dead(&self) -> Option<Status> {
+        let statuses = &self.filter.statuses;
+        match statuses.contains(&Status::DeadLettered) {
+            true => None,
+            false => statuses.first().copied(),
+        }
     }
 
     /// The same for an act: dead letters only, and nothing where something was not understood.
@@ -243,7 +256,8 @@ mod tests {
 
     #[test]
     fn an_address_says_which_and_is_said_again() {
-        let query = "status=failed&status=parked&to=a%26b&error=refused&attempts_from=3&reason=permanent";
+        let query = "status=failed&status=parked&to=a%26b&error=refused&attempts_from=3&reason=permanent\
+                     &died_by=2026-11-15T20:30:00.123Z";
         let narrowing = narrowing(query);
         let filter = &narrowing.filter;
         assert_eq!(filter.statuses, [Status::Failed, Status::Parked]);
@@ -260,8 +274,25 @@ mod tests {
         let kept = Narrowing::of_filter(filter).address("/messages");
         let (_, query) = kept.split_once('?').unwrap();
         assert_eq!(Narrowing::of(&Fields::of(query)).filter, *filter);
-        assert_eq!(narrowing.chosen("/messages").len(), 6);
+        assert_eq!(narrowing.chosen("/messages").len(), 7);
         assert!(narrowing.further("/messages", 7).ends_with("&after=7"));
+    }
+
+    #[test]
+    fn only_dead_letters_are_worked_on() {
+        for dead in [
+            "status=dead_lettered",
+            "reason=permanent",
+            "status=dead_lettered&reason=permanent",
+        ] {
+            assert!(narrowing(dead).only_dead(), "{dead}");
+            assert_eq!(narrowing(dead).not_dead(), None, "{dead}");
+        }
+        for other in ["", "to=a", "status=discarded&reason=permanent", "status=sent"] {
+            assert!(!narrowing(other).only_dead(), "{other}");
+        }
+        let discarded = narrowing("status=discarded&reason=permanent");
+        assert_eq!(discarded.not_dead(), Some(Status::Discarded));
     }
 
     #[test]

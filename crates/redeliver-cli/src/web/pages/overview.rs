@@ -15,7 +15,11 @@ use super::{
     picture::{Lines, Share},
     words::{Prose, about, freshness, grouped},
 };
-use crate::{commands::outbox::destination::overview, readable, web::site::Site};
+use crate::{
+    commands::outbox::destination::overview::{self, Overview as Destination},
+    readable,
+    web::site::Site,
+};
 
 /// One figure, large.
 #[derive(Debug)]
@@ -54,6 +58,7 @@ struct Overview {
     troubles: Vec<Trouble>,
     attempts: Vec<Attempts>,
     rows: Vec<Row>,
+    more: usize,
     flow: Lines,
     coming: Option<Coming>,
     /// The issues with the most letters.
@@ -69,8 +74,10 @@ const ATTEMPT_ROWS: usize = 8;
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Answered {
     // At once: each may be waited for, for a moment.
-    let (status, known, outlook) = tokio::try_join!(site.status(), site.issues(), site.outlook())?;
-    let report = status.as_ref().map(|status| &*status.value);
+    let (told, known, outlook) = tokio::try_join!(site.told(), site.issues(), site.outlook())?;
+    let (report, counted) = (&told.report, told.counted.is_some());
+    let all = overview::all(&site.about.routes, report);
+    let (rows, more) = destinations::rows(&all, report, &site);
     let now = Timestamp::wall();
     let issues = known.iter().flat_map(|known| known.value.iter());
     let overview = Overview {
@@ -78,12 +85,13 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
             .take(ISSUES_HERE)
             .map(|detail| issues::Row::of(&detail.issue, Some(&detail.hours), now))
             .collect(),
-        counting: report.is_none(),
-        freshness: status.as_ref().map_or(String::new(), freshness),
-        tiles: report.map_or_else(Vec::new, |report| tiles(report, &site)),
-        troubles: report.map_or_else(Vec::new, |report| troubles(report, &site)),
-        attempts: report.map_or_else(Vec::new, |report| attempts(&report.attempts)),
-        rows: report.map_or_else(Vec::new, |report| destinations::rows(report, &site)),
+        counting: !counted,
+        freshness: told.counted.as_ref().map_or(String::new(), freshness),
+        tiles: if counted { tiles(report, &site) } else { Vec::new() },
+        troubles: troubles(report, &all),
+        attempts: attempts(&report.attempts),
+        rows,
+        more,
         flow: charts::flow_picture(&site),
         coming: outlook.map(|outlook| Coming::of(&outlook)),
         frame: Frame::new("Overview", OVERVIEW, &site, &visitor),
@@ -180,7 +188,7 @@ fn tiles(report: &StatusReport, site: &Site) -> Vec<Tile> {
     ]
 }
 
-fn troubles(report: &StatusReport, site: &Site) -> Vec<Trouble> {
+fn troubles(report: &StatusReport, all: &[Destination]) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     if !report.workers.iter().any(|worker| worker.alive) {
         troubles.push(Trouble {
@@ -196,7 +204,7 @@ fn troubles(report: &StatusReport, site: &Site) -> Vec<Trouble> {
             href: "/workers".to_owned(),
         });
     }
-    for destination in overview::all(&site.about.routes, report) {
+    for destination in all {
         // A rest that is over before anybody has read of it needs nobody.
         let resting = destination
             .live

@@ -11,6 +11,8 @@ use super::{
 
 /// The most characters that stand in a page.
 const LONGEST: usize = 20_000;
+/// How many times as long JSON may become by being laid out.
+const GROWS: usize = 4;
 /// The most bytes of what is no text that stand in a page.
 const DUMPED: usize = 4_096;
 
@@ -39,19 +41,21 @@ impl Shown {
         };
         let pretty = pretty(text);
         let kind = if pretty.is_some() { "JSON" } else { "text" };
-        let text = visible(pretty.as_deref().unwrap_or(text));
+        let text = pretty.as_deref().unwrap_or(text);
         let end = text.char_indices().nth(LONGEST).map(|(end, _)| end);
         Self {
             size,
             kind,
             cut: end.is_some(),
-            text: end.map_or(text.clone(), |end| text[..end].to_owned()),
+            text: visible(&text[..end.unwrap_or(text.len())]),
         }
     }
 }
 
-/// The same JSON on several lines, with its fields and its numbers as they were written; none if it is no JSON.
+/// The same JSON on several lines, with its fields and its numbers as they were written; none if it is no JSON, or if it is mostly brackets,
+/// of which every one would have a line of its own.
 pub(super) fn pretty(text: &str) -> Option<String> {
+    let most = text.len().saturating_mul(GROWS).saturating_add(4_096);
     serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
     let mut out = String::with_capacity(text.len() * 2);
     let (mut depth, mut in_text, mut escaped) = (0usize, false, false);
@@ -98,6 +102,9 @@ pub(super) fn pretty(text: &str) -> Option<String> {
             }
             ':' => out.push_str(": "),
             other => out.push(other),
+        }
+        if out.len() > most {
+            return None;
         }
     }
     Some(out)
@@ -170,6 +177,16 @@ mod tests {
         );
         assert_eq!(pretty(&laid_out), Some(laid_out.clone()));
         assert_eq!(pretty("{oops"), None);
+    }
+
+    #[test]
+    fn what_is_all_brackets_is_left_as_it_is() {
+        let deep = format!("{}{}", "[".repeat(1 << 19), "]".repeat(1 << 19));
+        assert_eq!(pretty(&deep), None);
+        let shown = Shown::of(&Payload::from(deep));
+        assert!(shown.cut && shown.text.len() == LONGEST);
+        let flat = format!("[{}1]", "1,".repeat(1 << 19));
+        assert!(pretty(&flat).unwrap().len() > 2 * flat.len());
     }
 
     #[test]

@@ -115,9 +115,10 @@ fn health_is_open_and_pages_lead_to_the_way_in() {
     assert_eq!(entered.status, 303);
     let cookie = entered.header("set-cookie");
     assert!(
-        cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict") && !cookie.contains("viewer"),
+        cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax") && !cookie.contains("viewer"),
         "{cookie}"
     );
+    assert_eq!(entered.header("location"), "/");
     let session = ("cookie", cookie.split(';').next().unwrap());
     assert_eq!(desk.send("GET", "/", &[session], None).status, 200);
     let body = Some("{}");
@@ -126,6 +127,48 @@ fn health_is_open_and_pages_lead_to_the_way_in() {
     assert_eq!(desk.send("POST", path, &[session, json], body).status, 403);
     assert_eq!(desk.send("POST", "/logout", &[session], None).status, 303);
     assert_eq!(desk.send("GET", "/", &[session], None).status, 303);
+}
+
+#[test]
+fn whoever_follows_a_link_is_led_there_once_they_are_in() {
+    let (_folder, desk) = guarded();
+    let away = desk.get("/messages?status=failed&q=a%20b");
+    let way_in = "/login?to=%2Fmessages%3Fstatus%3Dfailed%26q%3Da%2520b";
+    assert_eq!((away.status, away.header("location")), (303, way_in));
+    let asked = desk.get(way_in);
+    assert!(
+        asked
+            .body
+            .contains(r#"name="to" value="/messages?status=failed&#38;q=a%20b""#),
+        "{}",
+        asked.body
+    );
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    let entered = |to: &str| {
+        let fields = format!("token=viewer-0123456789&to={to}");
+        let entered = desk.send("POST", "/login", &form, Some(&fields));
+        assert_eq!(entered.status, 303, "{to}");
+        entered.header("location").to_owned()
+    };
+    assert_eq!(
+        entered("%2Fmessages%3Fstatus%3Dfailed%26q%3Da%2520b"),
+        "/messages?status=failed&q=a%20b"
+    );
+    for elsewhere in [
+        "%2F%2Fevil.example",
+        "https%3A%2F%2Fevil.example",
+        "%2F%5Cevil.example",
+        "",
+    ] {
+        assert_eq!(entered(elsewhere), "/");
+    }
+    assert_eq!(desk.send("POST", "/login", &form, Some("")).status, 401);
+    // What was written is not lost by signing in again.
+    let late = desk.send("POST", "/messages/1/edit", &form, Some("payload=long"));
+    assert!(
+        late.status == 401 && late.body.contains("sign in again in another tab"),
+        "{late:?}"
+    );
 }
 
 #[test]

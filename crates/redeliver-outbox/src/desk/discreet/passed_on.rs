@@ -9,7 +9,7 @@ use super::{
         Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
         Issue, IssueDetail, Job, JobDesk, JobPreview, JobStep, Layout, Look, MessageRef, Migration, NewJob,
         Outlook, Page, Parked, Pulse, Record, Removed, Replay, Replayed, ResumedLane, Retention, Schema,
-        Searched, StandingLane, StatusReport, Storage, WorkerRecord,
+        Searched, SeenLane, StandingLane, StatusReport, Storage, WorkerRecord,
     },
     Discreet,
 };
@@ -186,9 +186,10 @@ impl Desk for Discreet {
     fn resume_lane<'a>(
         &'a self,
         lane: &'a LaneId,
+        seen: Option<SeenLane>,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
-        self.desk.resume_lane(lane, act)
+        self.desk.resume_lane(lane, seen, act)
     }
 
     fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {
@@ -248,8 +249,13 @@ impl JobDesk for Discreet {
 
     fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>> {
         Box::pin(async move {
+            let mut filter = self.narrowed(&job.filter).into_owned();
+            // What dies while it goes on is nobody's choice yet.
+            if filter.died_by.is_none() {
+                filter.died_by = Some(self.desk.pulse().await?.now);
+            }
             let job = NewJob {
-                filter: self.narrowed(&job.filter).into_owned(),
+                filter,
                 ..job.clone()
             };
             self.desk.create_job(&job, act).await

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::hold;
 use crate::{
     MessageId, Timestamp,
-    desk::{LaneHold, Record, ResumedLane},
+    desk::{LaneHold, Record, ResumedLane, SeenLane},
     limits::KEY_LIMIT,
     state::Status,
     store::{
@@ -51,6 +51,22 @@ impl Stands {
             why: self.why.clone(),
             since: self.since,
         })
+    }
+
+    /// Refuses to let it go on without another message than was seen.
+    pub(in crate::store) fn check(&self, lane: &LaneId, seen: Option<SeenLane>) -> Result<()> {
+        if seen.is_none_or(|seen| seen.without == self.dead) {
+            return Ok(());
+        }
+        let LaneId { destination, key } = lane;
+        let by_now = match self.dead {
+            Some(dead) => format!("it would go on without message {}", dead.number()),
+            None => "it would go on whole".to_owned(),
+        };
+        let what = format!(
+            "the lane '{key}' to '{destination}' has changed since it was looked at: {by_now} by now"
+        );
+        Err(StoreError::new(StoreErrorKind::Conflict, what).next("nothing was done; look at it again"))
     }
 
     /// What is told when it goes on.

@@ -173,7 +173,7 @@ pub(super) fn of(filter: &Filter) -> String {
             let value = match (name.as_str(), value) {
                 ("statuses" | "unsearched", _) => continue,
                 ("messages", Value::Array(messages)) => format!("{} named", messages.len()),
-                ("created_from" | "created_before", value) => {
+                ("created_from" | "created_before" | "died_by", value) => {
                     Timestamp::from_millis(value.as_i64().unwrap_or_default()).to_string()
                 }
                 (_, Value::String(text)) => format!("'{}'", readable::line(&text, 60)),

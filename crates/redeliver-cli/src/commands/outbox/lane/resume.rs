@@ -39,7 +39,7 @@ pub(super) struct ResumeArgs {
 pub(super) async fn run(args: &ResumeArgs, outbox: &Outbox) -> anyhow::Result<Exit> {
     let lane = args.lane.id();
     let act = args.who.act(&args.why);
-    let ended = outbox.desk().resume_lane(&lane, &act).await?;
+    let ended = outbox.desk().resume_lane(&lane, None, &act).await?;
     match &ended {
         _ if args.json => output::json(&json!({
             "destination": lane.destination,

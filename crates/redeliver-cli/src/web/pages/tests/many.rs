@@ -20,6 +20,17 @@ fn hidden(page: &str) -> String {
     fields.join("&")
 }
 
+/// All hidden fields of the form that asks whether it is meant, as a browser sends them back.
+fn meant(page: &str) -> String {
+    let (_, form) = page.split_once("<form class=\"card stack\"").unwrap();
+    let fields = form.split("<input type=\"hidden\" name=\"").skip(1).map(|field| {
+        let (name, rest) = field.split_once("\" value=\"").unwrap();
+        let value = rest.split_once('"').unwrap().0.replace("&#38;", "&");
+        format!("{name}={}", encoded(&value))
+    });
+    fields.collect::<Vec<_>>().join("&")
+}
+
 #[tokio::test]
 async fn many_are_patched_after_a_look() {
     let desk = desk().await;
@@ -88,17 +99,16 @@ async fn all_that_match_are_a_job_and_what_is_not_understood_is_nothing() {
         "status=lost&confirmed=4",
         "status=dead_lettered",
         "status=dead_lettered&confirmed=4&canary=many",
+        "status=dead_lettered&confirmed=4",
+        "status=discarded&reason=permanent&confirmed=4",
     ] {
         let refused = desk.post("/letters/redrive", wrong).await;
         assert_eq!(refused.status(), StatusCode::BAD_REQUEST, "{wrong}");
     }
     assert!(desk.site.desk.jobs(9).await.unwrap().is_empty());
-    let begun = desk
-        .post(
-            "/letters/redrive",
-            "status=dead_lettered&confirmed=4&canary=2&who=ana",
-        )
-        .await;
+    let (_, page) = desk.get("/letters/redrive?status=dead_lettered", &[]).await;
+    let form = format!("{}&canary=2&who=ana", meant(&page));
+    let begun = desk.post("/letters/redrive", &form).await;
     assert_eq!(went(&begun), "/jobs/1?done=started&count=1");
     let job = desk.site.desk.job(1).await.unwrap().unwrap();
     assert_eq!(
@@ -119,8 +129,9 @@ async fn all_that_match_are_given_up_by_a_job_with_a_reason() {
         .post("/letters/discard", "status=dead_lettered&confirmed=4")
         .await;
     assert_eq!(unsaid.status(), StatusCode::BAD_REQUEST);
+    let (_, page) = desk.get("/letters/discard?status=dead_lettered", &[]).await;
     let begun = desk
-        .post("/letters/discard", "status=dead_lettered&confirmed=4&why=a+test")
+        .post("/letters/discard", &format!("{}&why=a+test", meant(&page)))
         .await;
     assert_eq!(went(&begun), "/jobs/1?done=started&count=1");
     let job = desk.site.desk.job(1).await.unwrap().unwrap();
@@ -128,4 +139,45 @@ async fn all_that_match_are_given_up_by_a_job_with_a_reason() {
         (job.kind, job.plan.canary, job.act.why.as_str()),
         (JobKind::Discard, 0, "a test")
     );
+}
+
+#[tokio::test]
+async fn chosen_with_nothing_chosen_is_not_all_of_them() {
+    let desk = desk().await;
+    let issue = desk.site.desk.issues(1).await.unwrap().remove(0).fingerprint;
+    let (_, page) = desk.get(&format!("/issues/{issue}"), &[]).await;
+    let (_, form) = page.split_once("<form action=\"/letters/redrive\"").unwrap();
+    let (form, _) = form.split_once("</form>").unwrap();
+    assert!(
+        form.contains("Discard chosen") && !form.contains("type=\"hidden\""),
+        "{form}"
+    );
+    for act in ["redrive", "discard", "patch"] {
+        let (status, page) = desk.get(&format!("/letters/{act}"), &[]).await;
+        assert_eq!(status, StatusCode::BAD_REQUEST, "{act}");
+        assert!(page.contains("which dead letters?"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn what_dies_after_the_look_is_not_meant() {
+    let desk = desk().await;
+    let (_, page) = desk.get("/letters/discard?since=2h", &[]).await;
+    assert!(page.contains("Discard 4 dead letters"), "{page}");
+    let form = meant(&page);
+    assert!(!form.contains("since=2h"), "the same two hours: {form}");
+    // The database's clock has gone on by more than it tells.
+    let seen = desk.site.desk.pulse().await.unwrap().now;
+    while desk.site.desk.pulse().await.unwrap().now <= seen {}
+    let letter = super::letter(r#"{"order":5}"#.into());
+    let act = Act {
+        who: "bo".to_owned(),
+        why: "late".to_owned(),
+    };
+    desk.site.desk.import(&[letter], &act).await.unwrap();
+    let begun = desk.post("/letters/discard", &format!("{form}&why=a+test")).await;
+    assert_eq!(went(&begun), "/jobs/1?done=started&count=1");
+    let job = desk.site.desk.job(1).await.unwrap().unwrap();
+    assert_eq!(desk.site.desk.count(&job.filter).await.unwrap(), 4);
+    assert_eq!(job.tally.matched, 4);
 }

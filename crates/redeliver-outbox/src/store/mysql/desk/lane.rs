@@ -2,7 +2,7 @@
 
 use super::{MySqlStore, Work, audit};
 use crate::{
-    desk::{Act, LaneHold, Parked, Record, ResumedLane},
+    desk::{Act, LaneHold, Parked, Record, ResumedLane, SeenLane},
     limits::{STANDING_LANE_LOOK, error_text},
     millis_up,
     store::{
@@ -48,13 +48,19 @@ pub(super) async fn park(store: &MySqlStore, id: &LaneId, act: &Act) -> Result<P
 }
 
 /// The dead letter is locked before the lane, as it is where one is given up.
-pub(super) async fn resume(store: &MySqlStore, id: &LaneId, act: &Act) -> Result<Option<ResumedLane>> {
+pub(super) async fn resume(
+    store: &MySqlStore,
+    id: &LaneId,
+    seen: Option<SeenLane>,
+    act: &Act,
+) -> Result<Option<ResumedLane>> {
     lane::check(id)?;
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     let Some(standing) = stands(&mut work, id).await? else {
         return Ok(None);
     };
+    standing.check(id, seen)?;
     let skipped = (standing.died, id.destination.as_str(), id.key.as_str());
     work.run(include_str!("../sql/mark_gap.sql"), skipped).await?;
     let values = (

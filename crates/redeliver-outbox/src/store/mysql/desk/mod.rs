@@ -8,7 +8,7 @@ use crate::{
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
         JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
-        StatusReport, WorkerRecord,
+        SeenLane, StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -149,9 +149,10 @@ impl Desk for MySqlStore {
     fn resume_lane<'a>(
         &'a self,
         lane: &'a LaneId,
+        seen: Option<SeenLane>,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
-        Box::pin(lane::resume(self, lane, act))
+        Box::pin(lane::resume(self, lane, seen, act))
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

@@ -4,7 +4,7 @@ use tokio_postgres::types::Type;
 
 use super::{Begin, Inner, Parameter, Result, Session, audit, value};
 use crate::{
-    desk::{Act, LaneHold, Parked, Record, ResumedLane},
+    desk::{Act, LaneHold, Parked, Record, ResumedLane, SeenLane},
     limits::{STANDING_LANE_LOOK, error_text},
     millis_up,
     store::{
@@ -46,7 +46,12 @@ pub(super) async fn park(inner: &Inner, id: &LaneId, act: &Act) -> Result<Parked
 }
 
 /// The dead letter is locked before the lane, as it is where one is given up.
-pub(super) async fn resume(inner: &Inner, id: &LaneId, act: &Act) -> Result<Option<ResumedLane>> {
+pub(super) async fn resume(
+    inner: &Inner,
+    id: &LaneId,
+    seen: Option<SeenLane>,
+    act: &Act,
+) -> Result<Option<ResumedLane>> {
     lane::check(id)?;
     let mut session = inner.session().await?;
     session.opens();
@@ -56,6 +61,7 @@ pub(super) async fn resume(inner: &Inner, id: &LaneId, act: &Act) -> Result<Opti
         session.closed();
         return Ok(None);
     };
+    standing.check(id, seen)?;
     session
         .execute(
             include_str!("../sql/mark_gap.sql"),

@@ -12,7 +12,7 @@ use crate::{
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
         JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
-        StatusReport, WorkerRecord,
+        SeenLane, StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -171,9 +171,10 @@ impl Desk for PostgresStore {
     fn resume_lane<'a>(
         &'a self,
         lane: &'a LaneId,
+        seen: Option<SeenLane>,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
-        Box::pin(self.0.limited(lane::resume(&self.0, lane, act)))
+        Box::pin(self.0.limited(lane::resume(&self.0, lane, seen, act)))
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {

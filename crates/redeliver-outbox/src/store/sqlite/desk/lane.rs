@@ -2,7 +2,7 @@
 
 use super::{Done, Session, audit};
 use crate::{
-    desk::{Act, LaneHold, Parked, Record, ResumedLane},
+    desk::{Act, LaneHold, Parked, Record, ResumedLane, SeenLane},
     limits::{STANDING_LANE_LOOK, error_text},
     millis_up,
     plants::{Plant, planted},
@@ -39,11 +39,17 @@ pub(super) fn park(session: &Session<'_>, id: &LaneId, act: &Act) -> Done<Parked
     })
 }
 
-pub(super) fn resume(session: &Session<'_>, id: &LaneId, act: &Act) -> Done<Option<ResumedLane>> {
+pub(super) fn resume(
+    session: &Session<'_>,
+    id: &LaneId,
+    seen: Option<SeenLane>,
+    act: &Act,
+) -> Done<Option<ResumedLane>> {
     lane::check(id)?;
     let Some(standing) = stands(session, id)? else {
         return Ok(None);
     };
+    standing.check(id, seen)?;
     if !planted(Plant::GapNotRecorded) {
         let skipped = (standing.died, &id.destination, &id.key);
         session.execute(include_str!("../sql/mark_gap.sql"), skipped)?;

@@ -12,7 +12,7 @@ use crate::{
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
         JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
-        StatusReport, WorkerRecord,
+        SeenLane, StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -173,10 +173,13 @@ impl Desk for SqliteStore {
     fn resume_lane<'a>(
         &'a self,
         lane: &'a LaneId,
+        seen: Option<SeenLane>,
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Option<ResumedLane>>> {
         let (lane, act) = (lane.clone(), act.clone());
-        self.run(Purpose::Write, move |session| lane::resume(session, &lane, &act))
+        self.run(Purpose::Write, move |session| {
+            lane::resume(session, &lane, seen, &act)
+        })
     }
 
     fn parked_lanes(&self) -> BoxFuture<'_, Result<Vec<(LaneId, MessageId, Timestamp)>>> {
