@@ -5,35 +5,10 @@ use serde_json::{Value, json};
 use super::{Answer, Desk};
 use crate::bench::{Folder, Lab};
 
-fn opened() -> (Folder, Desk) {
+pub(super) fn opened() -> (Folder, Desk) {
     let folder = Folder::new();
     let desk = Desk::open(&folder);
     (folder, desk)
-}
-
-#[test]
-fn a_message_goes_in_once_and_arrives() {
-    let (_folder, desk) = opened();
-    let headers = [
-        ("content-type", "application/json"),
-        ("idempotency-key", "order-7"),
-    ];
-    let send = |body: Value| desk.send("POST", "/api/v1/messages", &headers, Some(&body.to_string()));
-    let message = json!({ "destination": "log", "key": "7", "json": { "order": 7 } });
-    let first = send(message.clone());
-    assert_eq!((first.status, &first.json()["duplicate"]), (201, &false.into()));
-    let again = send(message);
-    assert_eq!((again.status, &again.json()["duplicate"]), (200, &true.into()));
-    assert_eq!(again.json()["id"], first.json()["id"]);
-    let other = send(json!({ "destination": "log", "key": "7", "json": { "order": 8 } }));
-    assert_eq!((other.status, &other.json()["type"]), (422, &"invalid".into()));
-    let sent = desk.until("/api/v1/messages/1", |answer| answer.json()["status"] == "sent");
-    assert_eq!(sent.json()["payload"], r#"{"order":7}"#);
-    assert_eq!(desk.get("/api/v1/messages/1/payload").body, r#"{"order":7}"#);
-    let why = desk.get("/api/v1/messages/1/why").json();
-    assert!(why["why"].as_str().unwrap().contains("arrived at log"), "{why}");
-    let all = desk.get("/api/v1/messages").json();
-    assert_eq!(all["items"].as_array().unwrap().len(), 1, "{all}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod api;
 mod door;
 mod exposition;
 mod guard;
+mod inserting;
 mod metrics;
 mod open;
 mod reload;
