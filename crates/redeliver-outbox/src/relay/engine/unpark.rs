@@ -4,6 +4,7 @@ use redeliver::Moment;
 
 use super::{Engine, Event};
 use crate::{
+    plants::{Plant, planted},
     relay::trouble::{Statement, Trouble},
     store::Result,
 };
@@ -124,6 +125,9 @@ impl Engine {
     /// so it is with a destination that is held: a hold keeps messages back from a route, and there is none.
     fn begin_unpark_others(&mut self, now: Moment) {
         self.unparking.others = now.plus(LOOK_FOR_OTHERS);
+        if planted(Plant::OthersForgotten) {
+            return;
+        }
         self.unparking.under_way = true;
         let shards: Vec<u16> = self.window.staying().collect();
         let known: Vec<String> = self.window.names().map(str::to_owned).collect();
