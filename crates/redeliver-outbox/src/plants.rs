@@ -86,6 +86,7 @@ plants! {
     OldBeatEndsHold = "old-beat-ends-hold": "a beat from before a hold ends it",
     GoneIsRetried = "gone-is-retried": "that a destination is gone counts as an attempt",
     HoldNeverEnds = "hold-never-ends": "a destination that an operator has resumed gets nothing",
+    OthersForgotten = "others-forgotten": "what was put away for a destination that left the configuration never comes back",
     IdChanges = "id-changes": "the id changes with each attempt",
     DeduplicationIgnored = "deduplication-ignored": "a de-duplication key is ignored",
     RedriveNotAudited = "redrive-not-audited": "a redrive is not in the audit",

@@ -205,6 +205,15 @@ impl Store for Outbox {
         self.store.unpark(shards, destination, at_most)
     }
 
+    fn unpark_others<'a>(
+        &'a self,
+        shards: &'a [u16],
+        known: &'a [String],
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        self.store.unpark_others(shards, known, at_most)
+    }
+
     fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
         if self.refuses_holds.load(Ordering::Relaxed) {
             return Box::pin(async {

@@ -138,3 +138,20 @@ fn a_doctor_finds_messages_that_nobody_will_take() {
         "{problem}"
     );
 }
+
+#[test]
+fn what_was_put_away_for_a_destination_that_left_is_found_and_quarantined() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "[destinations.audit]\ntype = \"log\"\n");
+    folder.run(&["send", "--to", "billing", "--payload", "1"]).done();
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    // As a relay leaves it that had the destination, while it was down.
+    let away = "UPDATE redeliver_outbox SET next_attempt_at = 253402214400000";
+    assert_eq!(database.execute(away, []).unwrap(), 1);
+    let ran = folder.run(&["doctor"]);
+    assert_eq!(ran.code, Some(7), "{ran:?}");
+    assert!(ran.out.contains("1 live messages are to \"billing\""), "{ran:?}");
+    folder.run(&["serve", "--until-empty", "--for", "2m"]).done();
+    let dead = folder.run(&["list", "--reason", "unknown_destination", "--json"]);
+    assert_eq!(dead.done().json().len(), 1);
+}

@@ -186,7 +186,8 @@ fn relay(world: &Arc<World>) -> (Relay, Arc<Control>) {
     config.shutdown = limits.shutdown;
     config.entropy = Arc::new(move || entropy.lock().unwrap_or_else(PoisonError::into_inner).bits());
     let mut routes = Routes::new();
-    for plan in &world.scenario.destinations {
+    let plans = world.scenario.destinations.iter();
+    for plan in plans.filter(|plan| !plan.has_left(world.now())) {
         let probe = Probe::new(Arc::clone(world), Arc::clone(&control), plan.name.clone());
         let route = Route {
             policy: plan.policy,

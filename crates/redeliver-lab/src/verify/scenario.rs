@@ -52,6 +52,8 @@ pub(super) struct DestinationPlan {
     pub(super) json: bool,
     pub(super) payload_limit: usize,
     pub(super) temper: Temper,
+    /// Processes that start from then on, in milliseconds from the beginning, have a configuration without it.
+    pub(super) leaves: Option<u64>,
 }
 
 /// How a destination behaves while the storm lasts. Each figure is the likelihood of one answer.
@@ -126,6 +128,7 @@ impl Scenario {
         }
         scenario.draw_holds(&mut Chance::new(seed, "holds"));
         scenario.faults.parks = Chance::new(seed, "parks").happens(0.5);
+        scenario.draw_leaving(&mut Chance::new(seed, "leaving"));
         scenario
     }
 
@@ -135,6 +138,15 @@ impl Scenario {
             let begin = chance.between(0, 60_000);
             let end = begin + chance.between(2_000, 40_000);
             plan.temper.gone = chance.happens(0.3).then_some((begin, end));
+        }
+    }
+
+    /// Seldom, and one at most: what leaves is quarantined, and whatever else could be found in it is not.
+    fn draw_leaving(&mut self, chance: &mut Chance) {
+        if chance.happens(0.15)
+            && let Some(plan) = self.destinations.last_mut()
+        {
+            plan.leaves = Some(chance.between(10_000, 100_000));
         }
     }
 
@@ -188,7 +200,13 @@ impl DestinationPlan {
             json: chance.happens(0.5),
             payload_limit: if chance.happens(0.3) { 200 } else { 1 << 20 },
             temper: Temper::draw(chance),
+            leaves: None,
         }
+    }
+
+    /// Whether a configuration that is read now does not have it any more.
+    pub(super) fn has_left(&self, now: u64) -> bool {
+        self.leaves.is_some_and(|leaves| now >= leaves)
     }
 }
 

@@ -200,6 +200,15 @@ impl Store for Troubled {
         Box::pin(self.call("unpark", self.inner().unpark(shards, destination, at_most)))
     }
 
+    fn unpark_others<'a>(
+        &'a self,
+        shards: &'a [u16],
+        known: &'a [String],
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(self.call("unpark", self.inner().unpark_others(shards, known, at_most)))
+    }
+
     fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
         Box::pin(self.call("hold", async move {
             let held = self.inner().hold(worker, hold).await?;

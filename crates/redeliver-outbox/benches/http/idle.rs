@@ -86,6 +86,10 @@ impl Store for Idle {
         Box::pin(async { Ok(0) })
     }
 
+    fn unpark_others<'a>(&'a self, _: &'a [u16], _: &'a [String], _: usize) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(async { Ok(0) })
+    }
+
     fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
         Box::pin(async {
             let hold = Hold {

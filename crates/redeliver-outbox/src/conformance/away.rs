@@ -105,3 +105,49 @@ pub(super) async fn s171_what_is_put_away_shows_no_time(factory: &dyn Factory) -
     }
     Ok(())
 }
+
+pub(super) async fn s172_what_is_put_away_for_any_other_destination_comes_back(
+    factory: &dyn Factory,
+) -> Outcome {
+    let subject = Subject::fresh(factory, 2).await?;
+    let known = some(&subject, "billing", 3).await?;
+    let mut others = some(&subject, "mail", 3).await?;
+    others.extend(some(&subject, "Billing", 1).await?);
+    others.push(subject.enqueue_one(NewMessage::on("orders")).await?);
+    let later = subject.enqueue_one(NewMessage::to("mail")).await?;
+    let mut worker = subject.worker("w").await?;
+    same!(worker.read_fresh().await?.len(), 9, "messages read forward");
+    for &id in known.iter().chain(&others) {
+        subject.settle_one(&worker, id, AWAY).await?;
+    }
+    subject.settle_one(&worker, later, retry(1, HOUR)).await?;
+
+    let store = &subject.store;
+    let names = ["billing", "shipping", "it's"].map(str::to_owned);
+    same!(store.unpark_others(&[], &names, 9).await?, 0, "of no shard");
+    same!(
+        store.unpark_others(&[0, 1], &names, 2).await?,
+        2,
+        "as many as asked for"
+    );
+    same!(store.unpark_others(&[0, 1], &names, 9).await?, 3, "the rest");
+    same!(
+        store.unpark_others(&[0, 1], &names, 9).await?,
+        0,
+        "nothing is left"
+    );
+    let mut due = ids(&worker.read().await?.due);
+    due.sort_unstable();
+    others.sort_unstable();
+    same!(
+        due,
+        others,
+        "due, and neither what is of a known destination nor what waits for its retry"
+    );
+    same!(
+        store.unpark_others(&[0, 1], &[], 9).await?,
+        3,
+        "all that is away, where no destination is known"
+    );
+    Ok(())
+}

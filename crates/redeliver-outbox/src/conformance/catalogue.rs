@@ -272,6 +272,7 @@ macro_rules! __conformance_catalogue {
             away {
                 s170_what_is_put_away_comes_back_in_its_order
                 s171_what_is_put_away_shows_no_time
+                s172_what_is_put_away_for_any_other_destination_comes_back
             }
             hold {
                 s180_a_hold_is_told_with_every_beat

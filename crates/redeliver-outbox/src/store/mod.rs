@@ -393,6 +393,15 @@ pub trait Store: Send + Sync + fmt::Debug {
         at_most: usize,
     ) -> BoxFuture<'a, Result<usize>>;
 
+    /// Makes at most so many messages due that were put away for any destination but these, in no order, so that it need not look at
+    /// all of them to find the first, and says how many. Doing it for a shard of somebody else does no harm.
+    fn unpark_others<'a>(
+        &'a self,
+        shards: &'a [u16],
+        known: &'a [String],
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>>;
+
     /// Holds a destination until an operator lets it go on, unless it is held already, and says by which hold it is.
     fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>>;
 

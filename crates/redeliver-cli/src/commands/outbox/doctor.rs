@@ -78,7 +78,7 @@ pub(super) fn configuration(settings: &Settings) -> Finding {
 /// Live messages to destinations that the configuration does not have: a relay with it would quarantine them.
 fn unknown_destinations(settings: &Settings, report: &StatusReport) -> Vec<Finding> {
     let unknown = report.destinations.iter().filter_map(|(name, figures)| {
-        let live = figures.due_now + figures.waiting + figures.parked;
+        let live = figures.due_now + figures.waiting + figures.put_away + figures.parked;
         (live > 0 && settings.routes.get(name).is_none()).then(|| {
             let name = readable::line(name, 80);
             Finding::problem(
@@ -93,7 +93,7 @@ fn unknown_destinations(settings: &Settings, report: &StatusReport) -> Vec<Findi
 
 /// Live events, and a configuration with no route at all: a relay with it would quarantine them.
 fn events_without_routes(settings: &Settings, report: &StatusReport) -> Option<Finding> {
-    let live = report.events.due_now + report.events.waiting;
+    let live = report.events.due_now + report.events.waiting + report.events.put_away;
     (live > 0 && settings.routes.topics().next().is_none()).then(|| {
         Finding::problem(
             "routes",

@@ -178,7 +178,7 @@ fn live(detail: &Detail, known: bool, trouble: Option<&str>, now: Timestamp) -> 
             lane(record)
         ));
     } else {
-        sentence.push_str(&next(record, trouble, now));
+        sentence.push_str(&next(record, known, trouble, now));
     }
     if let Some(trouble) = trouble {
         sentence.push_str(&format!("; its destination is {trouble}"));
@@ -218,11 +218,14 @@ fn so_far(record: &Record, now: Timestamp) -> String {
     }
 }
 
-fn next(record: &Record, trouble: Option<&str>, now: Timestamp) -> String {
+fn next(record: &Record, known: bool, trouble: Option<&str>, now: Timestamp) -> String {
     let attempt = record.attempts.saturating_add(1);
     match (record.next_attempt_at, &record.locked_by) {
         (Some(time), _) if time > now => format!("; attempt {attempt} is due {}", both(time, now)),
         (_, _) if trouble.is_some() => format!("; attempt {attempt} is due"),
+        _ if record.put_away && !known => {
+            format!("; attempt {attempt} was put away while its destination took nothing")
+        }
         _ if record.put_away => format!(
             "; attempt {attempt} was put away while its destination took nothing, and is made in its turn by a relay: `redeliver serve`"
         ),
@@ -351,6 +354,7 @@ mod tests {
         away.record.put_away = true;
         sentences.push(format!("held: {}", sentence(&away, true, Some(trouble), NOW)));
         sentences.push(format!("put away: {}", sentence(&away, true, None, NOW)));
+        sentences.push(format!("put away orphan: {}", sentence(&away, false, None, NOW)));
         let later = detail(Status::Failed);
         sentences.push(format!(
             "held, later: {}",

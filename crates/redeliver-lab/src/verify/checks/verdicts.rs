@@ -180,7 +180,9 @@ impl Case<'_> {
                 format!("it is a dead letter with the reason {reason}, and {what}"),
             ));
         }
-        let park = self.plan.is_some_and(|plan| plan.lane == LanePolicy::Park);
+        // A relay without the destination knows nothing of its lanes.
+        let park = reason != DeadReason::UnknownDestination
+            && self.plan.is_some_and(|plan| plan.lane == LanePolicy::Park);
         let right = match (&self.message.key, park) {
             (None, _) => AfterDeath::None,
             (Some(_), true) => AfterDeath::Park,
@@ -204,7 +206,7 @@ impl Case<'_> {
                 used != self.most() || (attempted.is_some() && !failed)
             }
             DeadReason::Expired => !self.is_old(attempted.is_some()),
-            DeadReason::UnknownDestination => self.plan.is_some(),
+            DeadReason::UnknownDestination => self.plan.is_some_and(|plan| !plan.has_left(self.world.now())),
             DeadReason::UnknownOutcome => {
                 heard != Some(Some(Kind::Ambiguous)) || self.plan.is_none_or(|plan| plan.idempotent)
             }

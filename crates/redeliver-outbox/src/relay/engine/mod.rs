@@ -51,7 +51,8 @@ enum Event {
         traced: Option<Box<Traced>>,
     },
     Unparked {
-        route: usize,
+        /// None for all destinations that there is no route for.
+        route: Option<usize>,
         asked: usize,
         result: Result<usize>,
     },

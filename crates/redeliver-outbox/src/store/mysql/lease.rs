@@ -185,6 +185,34 @@ pub(super) async fn unpark(
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
+pub(super) async fn unpark_others(
+    store: &MySqlStore,
+    shards: &[u16],
+    known: &[String],
+    at_most: usize,
+) -> Result<usize> {
+    if shards.is_empty() {
+        return Ok(0);
+    }
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    let sql = include_str!("sql/unpark_others.sql")
+        .replace("{shards}", &row::places(shards.len()))
+        .replace("{known}", &row::places(known.len()));
+    let names: Vec<&str> = known.iter().map(String::as_str).collect();
+    let mut values = row::padded(shards);
+    values.push(row::datetime(Timestamp::PARKED).into());
+    values.extend(row::padded(&names));
+    if names.is_empty() {
+        // There is no empty list after IN; in this one is no name.
+        values.push(Value::NULL);
+    }
+    values.push(at_most.into());
+    let count = work.run(&sql, Params::Positional(values)).await?;
+    work.commit().await?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 pub(super) async fn leave(store: &MySqlStore, worker: &WorkerId) -> Result<()> {
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;

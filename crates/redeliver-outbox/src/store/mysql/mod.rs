@@ -268,6 +268,15 @@ impl Store for MySqlStore {
         Box::pin(self.limited(lease::unpark(self, shards, destination, at_most)))
     }
 
+    fn unpark_others<'a>(
+        &'a self,
+        shards: &'a [u16],
+        known: &'a [String],
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(self.limited(lease::unpark_others(self, shards, known, at_most)))
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(reader::MySqlReader::new(self.clone()))
     }

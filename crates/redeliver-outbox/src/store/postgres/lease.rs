@@ -193,6 +193,33 @@ pub(super) async fn unpark(
     Ok(usize::try_from(count).unwrap_or(usize::MAX))
 }
 
+pub(super) async fn unpark_others(
+    inner: &Inner,
+    shards: &[u16],
+    known: &[String],
+    at_most: usize,
+) -> Result<usize> {
+    let mut session = inner.session().await?;
+    let shards: Vec<i16> = shards.iter().copied().map(value::shard).collect();
+    let (parked, limit) = (Time(Timestamp::PARKED), value::limit(at_most));
+    session.opens();
+    session.begin(Begin::Write).await?;
+    let count = session
+        .execute(
+            include_str!("sql/unpark_others.sql"),
+            &[
+                (&shards, Type::INT2_ARRAY),
+                (&parked, Type::TIMESTAMPTZ),
+                (&known, Type::TEXT_ARRAY),
+                (&limit, Type::INT8),
+            ],
+        )
+        .await?;
+    session.commit().await?;
+    session.closed();
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
 pub(super) async fn leave(inner: &Inner, worker: &WorkerId) -> Result<()> {
     let session = inner.session().await?;
     session

@@ -211,6 +211,18 @@ impl Store for PostgresStore {
         )
     }
 
+    fn unpark_others<'a>(
+        &'a self,
+        shards: &'a [u16],
+        known: &'a [String],
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        Box::pin(
+            self.0
+                .limited(lease::unpark_others(&self.0, shards, known, at_most)),
+        )
+    }
+
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(reader::PostgresReader::new(Arc::clone(&self.0)))
     }

@@ -145,6 +145,22 @@ pub(super) fn unpark(
     Ok(session.execute(include_str!("sql/unpark.sql"), values)?)
 }
 
+pub(super) fn unpark_others(
+    session: &Session<'_>,
+    shards: &[u16],
+    known: &[String],
+    at_most: usize,
+) -> Done<usize> {
+    let values = (
+        session.now.as_millis(),
+        Timestamp::PARKED.as_millis(),
+        serde_json::Value::from(known).to_string(),
+        format!("{shards:?}"),
+        row::limit(at_most),
+    );
+    Ok(session.execute(include_str!("sql/unpark_others.sql"), values)?)
+}
+
 pub(super) fn leave(session: &Session<'_>, worker: &WorkerId) -> Done<()> {
     session.execute(include_str!("sql/leave.sql"), [&worker.0])?;
     Ok(())

@@ -204,6 +204,18 @@ impl Store for SqliteStore {
         })
     }
 
+    fn unpark_others<'a>(
+        &'a self,
+        shards: &'a [u16],
+        known: &'a [String],
+        at_most: usize,
+    ) -> BoxFuture<'a, Result<usize>> {
+        let (shards, known) = (shards.to_vec(), known.to_vec());
+        self.run(Purpose::Write, move |session| {
+            lease::unpark_others(session, &shards, &known, at_most)
+        })
+    }
+
     fn hold<'a>(&'a self, worker: &'a WorkerId, hold: &'a NewHold) -> BoxFuture<'a, Result<Held>> {
         let (hold, act) = (hold.clone(), act_of(worker, hold));
         self.run(Purpose::Write, move |session| {

@@ -43,7 +43,7 @@ impl Closing {
     }
 
     const fn live(&self) -> u64 {
-        self.stored.due_now + self.stored.waiting + self.stored.parked
+        self.stored.due_now + self.stored.waiting + self.stored.put_away + self.stored.parked
     }
 
     /// That nothing was lost, invented, charged twice or early. Half a story has messages on their way.

@@ -1,0 +1,4 @@
+UPDATE redeliver_outbox FORCE INDEX (local_redeliver_outbox_due)
+SET next_attempt_at = UTC_TIMESTAMP(3)
+WHERE shard IN ({shards}) AND next_attempt_at = ? AND (destination IN ({known})) IS NOT TRUE
+LIMIT ?

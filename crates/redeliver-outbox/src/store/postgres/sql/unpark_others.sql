@@ -1,0 +1,9 @@
+UPDATE redeliver_outbox o
+   SET next_attempt_at = clock_timestamp()
+  FROM (SELECT m.number, m.shard
+          FROM unnest($1::smallint[]) AS owned (shard)
+         CROSS JOIN LATERAL (SELECT number, shard FROM redeliver_outbox o
+                              WHERE o.shard = owned.shard AND o.next_attempt_at = $2 AND o.destination <> ALL ($3::text[])
+                              LIMIT $4) AS m
+         LIMIT $4) AS away
+ WHERE o.shard = away.shard AND o.number = away.number AND o.next_attempt_at = $2
