@@ -120,6 +120,8 @@ pub const JOB_LEASE: Duration = Duration::from_secs(10);
 pub const JOB_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How many rows one step of retention removes.
 pub const RETENTION_BATCH: usize = 1000;
+/// How many rows one step of retention looks at to find them, in a history that has no index by time.
+pub const RETENTION_LOOK: usize = 10_000;
 
 /// The most shards of an outbox: every beat tells of each.
 pub const MOST_SHARDS: u16 = 4096;

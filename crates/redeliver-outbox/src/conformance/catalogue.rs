@@ -254,6 +254,7 @@ macro_rules! __conformance_catalogue {
             retain {
                 s130_only_what_is_old_is_forgotten
                 s131_much_is_forgotten_in_steps
+                s132_what_arrived_late_does_not_keep_the_history_behind_it
             }
             migrate {
                 s140_a_place_without_tables_says_so

@@ -21,6 +21,8 @@ pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod status;
 pub(super) mod storage;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(super) mod sweep;
 pub(super) mod turn;
 
 /// The filter and the page that find one message.

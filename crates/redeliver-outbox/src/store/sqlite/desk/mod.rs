@@ -184,8 +184,10 @@ impl Desk for SqliteStore {
     }
 
     fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>> {
-        let retention = *retention;
-        self.run(Purpose::Write, move |session| retain::retain(session, &retention))
+        let (retention, sweeps) = (*retention, self.sweeps.clone());
+        self.run(Purpose::Write, move |session| {
+            retain::retain(session, &sweeps, &retention)
+        })
     }
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
