@@ -110,6 +110,8 @@ pub const JOB_STOP_PERMILLE: u16 = 200;
 pub const JOB_BATCH: usize = 1000;
 /// The most messages of a job that nothing is known of yet: more are not let out, and all of them are looked at in one step.
 pub const JOB_BACKLOG: usize = 5000;
+/// How many of the messages that a job let out last, of those of which something is known, it is judged by besides all of them.
+pub const JOB_LATELY: usize = 1000;
 /// How many messages of a job that were attempted in vain are looked at again in one step.
 pub const JOB_LOOK: usize = 1000;
 /// How many dead letters a preview of a job shows.

@@ -359,6 +359,7 @@ macro_rules! __conformance_catalogue {
                 s227_what_others_do_meanwhile_is_counted_right
                 s228_a_job_gives_up_what_matches
                 s229_without_a_canary_all_come_in_batches
+                s234_what_went_well_for_long_does_not_hide_what_fails_now
             }
             job_desk {
                 s224_an_operator_holds_a_job_and_ends_it

@@ -7,7 +7,7 @@ use crate::{
     MessageId,
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
-    limits::{JOB_BACKLOG, JOB_BATCH, JOB_LOOK, MYSQL_NAMED_ROWS},
+    limits::{JOB_BACKLOG, JOB_BATCH, JOB_LATELY, JOB_LOOK, MYSQL_NAMED_ROWS},
     millis_up,
     store::{
         Result, WorkerId,
@@ -90,12 +90,15 @@ pub(super) async fn step(
 
 async fn step_one(work: &mut Work<'_>, worker: &WorkerId, mut job: Job) -> Result<JobStep> {
     recount(work, &mut job).await?;
-    let decision = job::decision(&job);
+    let values = (job.id, job.excused.until, JOB_LATELY);
+    let statement = include_str!("../sql/job_lately.sql");
+    let judged = job::judged(&job, &work.read(statement, values, job::lately).await?);
+    let decision = job::decision(&job, &judged);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         out = release(work, &mut job, count).await?;
     }
-    let step = job::stepped(job, decision, worker);
+    let step = job::stepped(job, decision, &judged, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(work, job, wait, job::lease_millis(&step)).await?;

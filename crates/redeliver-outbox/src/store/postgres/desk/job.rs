@@ -7,7 +7,7 @@ use crate::{
     MessageId,
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
-    limits::{JOB_BACKLOG, JOB_BATCH, JOB_LOOK},
+    limits::{JOB_BACKLOG, JOB_BATCH, JOB_LATELY, JOB_LOOK},
     millis_up,
     store::{
         WorkerId,
@@ -96,12 +96,13 @@ pub(super) async fn step(inner: &Inner, worker: &WorkerId, only: Option<i64>) ->
 
 async fn step_one(session: &Session<'_>, worker: &WorkerId, mut job: Job) -> Result<JobStep> {
     recount(session, &mut job).await?;
-    let decision = job::decision(&job);
+    let judged = job::judged(&job, &lately(session, &job).await?);
+    let decision = job::decision(&job, &judged);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         out = release(session, &mut job, count).await?;
     }
-    let step = job::stepped(job, decision, worker);
+    let step = job::stepped(job, decision, &judged, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(session, job, wait, job::lease_millis(&step)).await?;
@@ -158,6 +159,17 @@ async fn recount(session: &Session<'_>, job: &mut Job) -> Result<()> {
             .await?;
     }
     Ok(())
+}
+
+async fn lately(session: &Session<'_>, job: &Job) -> Result<Vec<(String, u64)>> {
+    let last = value::limit(JOB_LATELY);
+    let parameters: [Parameter<'_>; 3] = [
+        (&job.id, Type::INT8),
+        (&job.excused.until, Type::INT8),
+        (&last, Type::INT8),
+    ];
+    let statement = include_str!("../sql/job_lately.sql");
+    session.read(statement, &parameters, job::lately).await
 }
 
 async fn save(session: &Session<'_>, job: &Job, wait: i64, lease: i64) -> Result<()> {

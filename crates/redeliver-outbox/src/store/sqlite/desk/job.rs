@@ -4,7 +4,7 @@ use super::{Done, Session, audit, look, rescue, row};
 use crate::{
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
-    limits::{JOB_BACKLOG, JOB_LOOK},
+    limits::{JOB_BACKLOG, JOB_LATELY, JOB_LOOK},
     millis_up,
     store::{
         WorkerId,
@@ -65,7 +65,10 @@ pub(super) fn step(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) 
         return Ok(None);
     };
     recount(session, &mut job)?;
-    let decision = job::decision(&job);
+    let values = (job.id, job.excused.until, row::limit(JOB_LATELY));
+    let lately = session.read(include_str!("../sql/job_lately.sql"), values, job::lately)?;
+    let judged = job::judged(&job, &lately);
+    let decision = job::decision(&job, &judged);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         let found = rescue::dead_letters(session, &job.filter, job::page(&job, count))?;
@@ -77,7 +80,7 @@ pub(super) fn step(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) 
         job::released(&mut job, count, &found, &found);
         out = found;
     }
-    let step = job::stepped(job, decision, worker);
+    let step = job::stepped(job, decision, &judged, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(session, job, wait, job::lease_millis(&step))?;
