@@ -105,6 +105,7 @@ impl From<StoreError> for Problem {
         let status = match error.kind() {
             StoreErrorKind::BadInput => StatusCode::BAD_REQUEST,
             StoreErrorKind::NotFound => StatusCode::NOT_FOUND,
+            StoreErrorKind::Conflict => StatusCode::CONFLICT,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };
         Self::new(status, error.to_string())

@@ -368,6 +368,7 @@ macro_rules! __conformance_catalogue {
                 s231_old_jobs_are_forgotten_with_their_messages
                 s232_jobs_and_operators_at_the_same_time
                 s233_a_job_that_stopped_goes_on_with_what_is_left
+                s235_two_operators_make_one_job
             }
             model {
                 s160_random_histories_agree_with_the_model

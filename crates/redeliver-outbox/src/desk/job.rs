@@ -107,7 +107,7 @@ pub trait JobDesk: Desk {
         })
     }
 
-    /// Makes a job. Nothing happens before somebody steps it.
+    /// Makes a job. Nothing happens before somebody steps it. Refused if one of the same kind with the same filter is not over yet.
     fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>>;
 
     /// The newest jobs.

@@ -24,6 +24,8 @@ pub enum StoreErrorKind {
     BadInput,
     /// There is no such message, or it is not in a state in which this can be done.
     NotFound,
+    /// Somebody else has done it already.
+    Conflict,
     /// Anything else.
     Other,
 }
@@ -109,7 +111,8 @@ impl Classify for StoreError {
             StoreErrorKind::TooNew
             | StoreErrorKind::Unsupported
             | StoreErrorKind::BadInput
-            | StoreErrorKind::NotFound => Class::Permanent,
+            | StoreErrorKind::NotFound
+            | StoreErrorKind::Conflict => Class::Permanent,
         }
     }
 }

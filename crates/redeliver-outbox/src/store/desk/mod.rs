@@ -19,6 +19,7 @@ pub(super) mod lane;
 pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;
+pub(super) mod rival;
 pub(super) mod status;
 pub(super) mod storage;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]

@@ -11,7 +11,7 @@ use crate::{
     millis_up,
     store::{
         Result, WorkerId,
-        desk::{chain::Said, job, turn::Turn},
+        desk::{chain::Said, job, rival, turn::Turn},
     },
 };
 
@@ -41,6 +41,9 @@ pub(super) async fn create(store: &MySqlStore, new: &NewJob, act: &Act) -> Resul
     let job = one(&mut work, id).await?;
     let detail = job::made(id, &new, matched);
     audit::append(&mut work, act, job::action(new.kind), None, &detail).await?;
+    let others = (new.kind.as_str(), id);
+    let statement = include_str!("../sql/job_rivals.sql");
+    rival::refuse_second(&new, &work.read(statement, others, rival::rival).await?)?;
     work.commit().await?;
     job.ok_or_else(|| job::none(id))
 }

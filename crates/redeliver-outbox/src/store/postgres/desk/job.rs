@@ -11,7 +11,7 @@ use crate::{
     millis_up,
     store::{
         WorkerId,
-        desk::{chain::Said, job, turn::Turn},
+        desk::{chain::Said, job, rival, turn::Turn},
     },
 };
 
@@ -41,10 +41,13 @@ pub(super) async fn create(inner: &Inner, new: &NewJob, act: &Act) -> Result<Job
     let made = session
         .one(include_str!("../sql/insert_job.sql"), &parameters)
         .await?;
-    let id = row::get(&made, 0)?;
+    let id: i64 = row::get(&made, 0)?;
     let job = one(&session, id).await?;
     let detail = job::made(id, &new, matched);
     audit::append(&session, act, job::action(new.kind), None, &detail).await?;
+    let others: [Parameter<'_>; 2] = [(&kind, Type::TEXT), (&id, Type::INT8)];
+    let statement = include_str!("../sql/job_rivals.sql");
+    rival::refuse_second(&new, &session.read(statement, &others, rival::rival).await?)?;
     session.commit().await?;
     session.closed();
     job.ok_or_else(|| job::none(id))

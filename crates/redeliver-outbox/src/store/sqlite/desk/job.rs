@@ -8,7 +8,7 @@ use crate::{
     millis_up,
     store::{
         WorkerId,
-        desk::{chain::Said, job, turn::Turn},
+        desk::{chain::Said, job, rival, turn::Turn},
     },
 };
 
@@ -32,6 +32,9 @@ pub(super) fn create(session: &Session<'_>, new: &NewJob, act: &Act) -> Done<Job
     let id = session.transaction.last_insert_rowid();
     let detail = job::made(id, &new, matched);
     audit::append(session, act, job::action(new.kind), None, &detail)?;
+    let values = (new.kind.as_str(), id);
+    let rivals = session.read(include_str!("../sql/job_rivals.sql"), values, rival::rival)?;
+    rival::refuse_second(&new, &rivals)?;
     Ok(one(session, id)?.ok_or_else(|| job::none(id))?)
 }
 
