@@ -118,6 +118,12 @@ pub const JOB_LOOK: usize = 1000;
 pub const JOB_SAMPLE: usize = 5;
 /// How long a job that is due stays with a process that has gone silent.
 pub const JOB_LEASE: Duration = Duration::from_secs(10);
+/// How many jobs that are due are tried in turn, until one of them takes a step.
+pub const JOB_DUE: usize = 100;
+/// How soon a step of a job that failed is tried again, at first: twice as late each time.
+pub const JOB_RETRY_SOONEST: Duration = Duration::from_secs(2);
+/// How late it is tried again at last.
+pub const JOB_RETRY_LATEST: Duration = Duration::from_secs(300);
 /// How long a job that is over is remembered, with what became of its messages.
 pub const JOB_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How many rows one step of retention removes.

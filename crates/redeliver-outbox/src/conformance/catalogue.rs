@@ -4,8 +4,8 @@ use futures_core::future::LocalBoxFuture;
 
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, park, patch, payload, query,
-    read, redrive, replay, retain, search, settle, status, write,
+    issue, job, job_desk, job_trouble, lane, lease, migrate, model, order, overview, page, park, patch,
+    payload, query, read, redrive, replay, retain, search, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -369,6 +369,10 @@ macro_rules! __conformance_catalogue {
                 s232_jobs_and_operators_at_the_same_time
                 s233_a_job_that_stopped_goes_on_with_what_is_left
                 s235_two_operators_make_one_job
+            }
+            job_trouble {
+                s236_a_step_that_fails_keeps_no_other_job
+                s237_a_job_of_a_newer_version_keeps_no_other
             }
             model {
                 s160_random_histories_agree_with_the_model

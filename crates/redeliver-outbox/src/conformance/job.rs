@@ -44,7 +44,7 @@ pub(super) async fn decided(subject: &Subject) -> Outcome<Decision> {
     Ok(step(subject).await?.decision)
 }
 
-async fn job(subject: &Subject, id: i64) -> Outcome<Job> {
+pub(super) async fn job(subject: &Subject, id: i64) -> Outcome<Job> {
     let job = subject.desk.job(id).await?;
     job.ok_or_else(|| Failure::new(format!("there is no job {id}")))
 }
@@ -173,7 +173,9 @@ pub(super) async fn s221_it_stops_by_itself_when_too_many_fail(factory: &dyn Fac
     Ok(())
 }
 
-pub(super) async fn s234_what_went_well_for_long_does_not_hide_what_fails_now(factory: &dyn Factory) -> Outcome {
+pub(super) async fn s234_what_went_well_for_long_does_not_hide_what_fails_now(
+    factory: &dyn Factory,
+) -> Outcome {
     let (subject, worker, letters) = dead_letters(factory, 40).await?;
     let made = subject.desk.create_job(&new(5), &act()).await?;
     step(&subject).await?;
@@ -187,7 +189,11 @@ pub(super) async fn s234_what_went_well_for_long_does_not_hide_what_fails_now(fa
     for id in &letters[12..15] {
         subject.settle_one(&worker, *id, retry(1, HOUR)).await?;
     }
-    same!(decided(&subject).await?, Decision::Release(20), "three of fifteen");
+    same!(
+        decided(&subject).await?,
+        Decision::Release(20),
+        "three of fifteen"
+    );
     for id in &letters[15..18] {
         subject.settle_one(&worker, *id, bury()).await?;
     }

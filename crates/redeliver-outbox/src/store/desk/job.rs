@@ -65,7 +65,7 @@ pub(in crate::store) fn job(row: &mut dyn Columns) -> Result<Job> {
 
 fn unreadable() -> StoreError {
     let what = "the table of jobs holds a job that this program cannot read";
-    StoreError::new(StoreErrorKind::Other, what).next("run the newer redeliver that made it")
+    StoreError::new(StoreErrorKind::TooNew, what).next("run the newer redeliver that made it")
 }
 
 /// Refuses a job that could not be done, and cuts its filter to dead letters.

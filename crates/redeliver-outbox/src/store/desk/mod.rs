@@ -21,6 +21,7 @@ pub(super) mod records;
 pub(super) mod replay;
 pub(super) mod rival;
 pub(super) mod status;
+pub(super) mod steps;
 pub(super) mod storage;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub(super) mod sweep;

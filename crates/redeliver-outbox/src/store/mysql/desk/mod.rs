@@ -13,7 +13,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, Result, WorkerId,
-        desk::{hold::by_hand, turn::Turn},
+        desk::{hold::by_hand, steps, turn::Turn},
     },
 };
 
@@ -209,6 +209,6 @@ impl JobDesk for MySqlStore {
         worker: &'a WorkerId,
         only: Option<i64>,
     ) -> BoxFuture<'a, Result<Option<JobStep>>> {
-        Box::pin(self.limited(job::step(self, worker, only)))
+        Box::pin(steps::step(self, worker, only))
     }
 }

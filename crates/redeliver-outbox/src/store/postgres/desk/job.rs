@@ -1,17 +1,19 @@
 //! Jobs.
 
+use futures_core::future::BoxFuture;
 use tokio_postgres::types::Type;
 
-use super::{Begin, Inner, Parameter, Result, Session, audit, look, rescue, row, value};
+use super::{Begin, Inner, Parameter, PostgresStore, Result, Session, audit, look, rescue, row, value};
 use crate::{
     MessageId,
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
-    limits::{JOB_BACKLOG, JOB_BATCH, JOB_LATELY, JOB_LOOK},
+    limits::{JOB_BACKLOG, JOB_BATCH, JOB_DUE, JOB_LATELY, JOB_LOOK, JOB_RETRY_LATEST, JOB_RETRY_SOONEST},
     millis_up,
     store::{
         WorkerId,
-        desk::{chain::Said, job, rival, turn::Turn},
+        columns::Known as _,
+        desk::{chain::Said, job, rival, steps::Steps, turn::Turn},
     },
 };
 
@@ -80,11 +82,45 @@ pub(super) async fn turn(inner: &Inner, turn: Turn, id: i64, act: &Act) -> Resul
     job.ok_or_else(|| job::none(id))
 }
 
-pub(super) async fn step(inner: &Inner, worker: &WorkerId, only: Option<i64>) -> Result<Option<JobStep>> {
+impl Steps for PostgresStore {
+    fn due<'a>(&'a self, worker: &'a WorkerId, only: Option<i64>) -> BoxFuture<'a, Result<Vec<i64>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            let limit = value::limit(JOB_DUE);
+            let due: [Parameter<'_>; 3] =
+                [(&worker.0, Type::TEXT), (&only, Type::INT8), (&limit, Type::INT8)];
+            let statement = include_str!("../sql/due_jobs.sql");
+            session.read(statement, &due, |row| row.number()).await
+        }))
+    }
+
+    fn step<'a>(&'a self, worker: &'a WorkerId, job: i64) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(self.0.limited(step(&self.0, worker, job)))
+    }
+
+    fn put_off<'a>(&'a self, job: i64, note: &'a str) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            let (soonest, latest) = (millis_up(JOB_RETRY_SOONEST), millis_up(JOB_RETRY_LATEST));
+            let parameters: [Parameter<'_>; 4] = [
+                (&job, Type::INT8),
+                (&soonest, Type::INT8),
+                (&latest, Type::INT8),
+                (&note, Type::TEXT),
+            ];
+            session
+                .execute(include_str!("../sql/put_off_job.sql"), &parameters)
+                .await?;
+            Ok(())
+        }))
+    }
+}
+
+async fn step(inner: &Inner, worker: &WorkerId, id: i64) -> Result<Option<JobStep>> {
     let mut session = inner.session().await?;
     session.opens();
     session.begin(Begin::Desk).await?;
-    let due: [Parameter<'_>; 2] = [(&worker.0, Type::TEXT), (&only, Type::INT8)];
+    let due: [Parameter<'_>; 2] = [(&worker.0, Type::TEXT), (&id, Type::INT8)];
     let found = session
         .read(include_str!("../sql/due_job.sql"), &due, job::job)
         .await?;

@@ -17,7 +17,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, WorkerId,
-        desk::{hold::by_hand, turn::Turn},
+        desk::{hold::by_hand, steps, turn::Turn},
     },
 };
 
@@ -229,6 +229,6 @@ impl JobDesk for PostgresStore {
         worker: &'a WorkerId,
         only: Option<i64>,
     ) -> BoxFuture<'a, Result<Option<JobStep>>> {
-        Box::pin(self.0.limited(job::step(&self.0, worker, only)))
+        Box::pin(steps::step(self, worker, only))
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, Result, WorkerId,
-        desk::{hold::by_hand, turn::Turn},
+        desk::{hold::by_hand, steps, turn::Turn},
     },
 };
 
@@ -239,16 +239,6 @@ impl JobDesk for SqliteStore {
         worker: &'a WorkerId,
         only: Option<i64>,
     ) -> BoxFuture<'a, Result<Option<JobStep>>> {
-        Box::pin(async move {
-            // Looked for first: the one writer is not kept from its work for nothing.
-            let looking = worker.clone();
-            let due = self.run(Purpose::Read, move |session| job::due(session, &looking, only));
-            if due.await?.is_none() {
-                return Ok(None);
-            }
-            let worker = worker.clone();
-            self.run(Purpose::Write, move |session| job::step(session, &worker, only))
-                .await
-        })
+        Box::pin(steps::step(self, worker, only))
     }
 }
