@@ -219,6 +219,7 @@ macro_rules! __conformance_catalogue {
                 s100_imported_letters_are_new_dead_letters
                 s101_unknown_messages_are_nobody
                 s102_redrives_at_the_same_time_take_each_letter_once
+                s105_what_was_moved_elsewhere_meanwhile_is_left_alone
             }
             edit {
                 s097_the_original_outlives_every_edit

@@ -59,6 +59,18 @@ pub(super) fn branches(fan_out: &[Branch]) -> (Filter, Page) {
     (filter, first(fan_out.len()))
 }
 
+/// The page that finds these numbers again, which are in their order, and whatever lies between them; none if there are none.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(super) fn again(numbers: &[i64]) -> Option<Page> {
+    let (first, last) = (numbers.first()?, numbers.last()?);
+    Some(Page {
+        after: Some(first - 1),
+        until: Some(*last),
+        limit: usize::MAX,
+        newest_first: false,
+    })
+}
+
 const fn first(limit: usize) -> Page {
     Page {
         until: None,

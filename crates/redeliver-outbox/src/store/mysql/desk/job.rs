@@ -146,7 +146,7 @@ async fn step_one(work: &mut Work<'_>, worker: &WorkerId, mut job: Job) -> Resul
 async fn release(work: &mut Work<'_>, job: &mut Job, count: usize) -> Result<Vec<MessageId>> {
     let found = look::list(work, &job.filter, job::page(job, count), false).await?;
     let found: Vec<MessageId> = found.into_iter().map(|letter| letter.id).collect();
-    let out = rescue::change(work, job.kind, &found).await?;
+    let out = rescue::change(work, job.kind, &job.filter, &found).await?;
     for some in out.chunks(MYSQL_NAMED_ROWS) {
         let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
         let numbers = row::list(&numbers);

@@ -156,7 +156,7 @@ async fn step_one(session: &Session<'_>, worker: &WorkerId, mut job: Job) -> Res
 
 async fn release(session: &Session<'_>, job: &mut Job, count: usize) -> Result<Vec<MessageId>> {
     let found = look::list(session, &job.filter, job::page(job, count), false).await?;
-    let out = rescue::change(session, job.kind, &found).await?;
+    let out = rescue::change(session, job.kind, &job.filter, &found).await?;
     let free = found.iter().filter(|letter| out.contains(&letter.id));
     let (shards, numbers): (Vec<i16>, Vec<i64>) = free
         .map(|letter| (value::shard(letter.shard), letter.id.number()))
