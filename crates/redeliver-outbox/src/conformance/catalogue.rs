@@ -226,6 +226,7 @@ macro_rules! __conformance_catalogue {
                 s098_an_edit_changes_what_it_names
                 s099_what_is_no_dead_letter_is_not_edited
                 s270_an_edit_of_what_was_changed_meanwhile_is_refused
+                s274_what_retention_forgets_does_not_make_an_old_look_a_new_one
             }
             patch {
                 s271_a_patch_changes_what_it_was_shown

@@ -68,8 +68,8 @@ impl Desk for MySqlStore {
         Box::pin(edit::edit(self, message, edit, act))
     }
 
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
-        Box::pin(audit::acts(self, messages))
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(audit::newest_acts(self, messages))
     }
 
     fn redrive<'a>(

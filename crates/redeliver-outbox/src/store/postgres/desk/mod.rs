@@ -86,8 +86,8 @@ impl Desk for PostgresStore {
         Box::pin(self.0.limited(edit::edit(&self.0, message, edit, act)))
     }
 
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
-        Box::pin(self.0.limited(audit::acts(&self.0, messages)))
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(self.0.limited(audit::newest_acts(&self.0, messages)))
     }
 
     fn redrive<'a>(

@@ -78,9 +78,11 @@ impl Desk for SqliteStore {
         })
     }
 
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
         let messages = messages.to_vec();
-        self.run(Purpose::Look, move |session| audit::acts(session, &messages))
+        self.run(Purpose::Look, move |session| {
+            audit::newest_acts(session, &messages)
+        })
     }
 
     fn redrive<'a>(
