@@ -124,7 +124,7 @@ impl Exit {
             StoreErrorKind::NotMigrated | StoreErrorKind::TooNew => Self::NotMigrated,
             StoreErrorKind::Denied | StoreErrorKind::ReadOnly | StoreErrorKind::Unsupported => Self::Refused,
             StoreErrorKind::BadInput => Self::BadInput,
-            StoreErrorKind::NotFound => Self::NotFound,
+            StoreErrorKind::NotFound | StoreErrorKind::Conflict => Self::NotFound,
             _ => Self::Failed,
         }
     }

@@ -306,8 +306,8 @@ pub trait Desk: Schema + Look {
     /// Changes a dead letter. The payload as it was inserted is kept.
     fn edit<'a>(&'a self, message: MessageRef, edit: &'a Edit, act: &'a Act) -> BoxFuture<'a, Result<()>>;
 
-    /// How many acts of operators are on record of each of these messages, in their order.
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>>;
+    /// The number of the newest act of an operator on record of each of these messages, in their order; 0 where there is none.
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>>;
 
     /// The dead letters that a patch would be for, how each of them is now, and a few of them; none is changed. At most so many, the
     /// oldest first; without a limit, more than [`limits::PATCH_LIMIT`] are refused.

@@ -230,18 +230,41 @@ pub enum Decision {
     Finish,
 }
 
+/// What a job is judged by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Judged {
+    /// What has become of everything that it let out, but for what it is excused for.
+    pub all: Tally,
+    /// What has become of those that it let out last: what went well for long hides that it does not any more.
+    pub lately: Tally,
+}
+
+impl Judged {
+    /// That of the two of which more than the plan allows has failed, if one has.
+    #[must_use]
+    pub fn too_many(&self, plan: &JobPlan) -> Option<&Tally> {
+        let enough = match plan.canary {
+            // With nothing on its way and more to come, whatever was let out is enough: somebody else may have taken the others.
+            _ if self.all.waiting() == 0 && self.all.released < self.all.matched => 1,
+            0 => JOB_CANARY,
+            canary => canary,
+        };
+        let failed = |tally: &&Tally| {
+            tally.decided() >= u64::from(enough)
+                && tally.in_vain() * 1000 > u64::from(plan.stop_permille) * tally.decided()
+        };
+        [&self.all, &self.lately].into_iter().find(failed)
+    }
+}
+
 /// What a job that is in this state does next. `wave` is how many it let out the last time; `exhausted` says that there are no more, however
 /// many there were.
 #[must_use]
-pub fn decide(plan: &JobPlan, state: JobState, tally: &Tally, wave: u64, exhausted: bool) -> Decision {
-    let enough = match plan.canary {
-        0 => JOB_CANARY,
-        canary => canary,
-    };
-    let decided = tally.decided();
-    if decided >= u64::from(enough) && tally.in_vain() * 1000 > u64::from(plan.stop_permille) * decided {
+pub fn decide(plan: &JobPlan, state: JobState, judged: &Judged, wave: u64, exhausted: bool) -> Decision {
+    if judged.too_many(plan).is_some() {
         return Decision::Stop;
     }
+    let tally = &judged.all;
     let left = match exhausted {
         true => 0,
         false => tally.matched.saturating_sub(tally.released),

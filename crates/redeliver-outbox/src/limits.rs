@@ -110,16 +110,26 @@ pub const JOB_STOP_PERMILLE: u16 = 200;
 pub const JOB_BATCH: usize = 1000;
 /// The most messages of a job that nothing is known of yet: more are not let out, and all of them are looked at in one step.
 pub const JOB_BACKLOG: usize = 5000;
+/// How many of the messages that a job let out last, of those of which something is known, it is judged by besides all of them.
+pub const JOB_LATELY: usize = 1000;
 /// How many messages of a job that were attempted in vain are looked at again in one step.
 pub const JOB_LOOK: usize = 1000;
 /// How many dead letters a preview of a job shows.
 pub const JOB_SAMPLE: usize = 5;
 /// How long a job that is due stays with a process that has gone silent.
 pub const JOB_LEASE: Duration = Duration::from_secs(10);
+/// How many jobs that are due are tried in turn, until one of them takes a step.
+pub const JOB_DUE: usize = 100;
+/// How soon a step of a job that failed is tried again, at first: twice as late each time.
+pub const JOB_RETRY_SOONEST: Duration = Duration::from_secs(2);
+/// How late it is tried again at last.
+pub const JOB_RETRY_LATEST: Duration = Duration::from_secs(300);
 /// How long a job that is over is remembered, with what became of its messages.
 pub const JOB_RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 /// How many rows one step of retention removes.
 pub const RETENTION_BATCH: usize = 1000;
+/// How many rows one step of retention looks at to find them, in a history that has no index by time.
+pub const RETENTION_LOOK: usize = 10_000;
 
 /// The most shards of an outbox: every beat tells of each.
 pub const MOST_SHARDS: u16 = 4096;

@@ -4,8 +4,8 @@ use futures_core::future::LocalBoxFuture;
 
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, job, job_desk, lane, lease, migrate, model, order, overview, page, park, patch, payload, query,
-    read, redrive, replay, retain, search, settle, status, write,
+    issue, job, job_desk, job_trouble, lane, lease, migrate, model, order, overview, page, park, patch,
+    payload, query, read, redrive, replay, retain, search, settle, status, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -219,12 +219,14 @@ macro_rules! __conformance_catalogue {
                 s100_imported_letters_are_new_dead_letters
                 s101_unknown_messages_are_nobody
                 s102_redrives_at_the_same_time_take_each_letter_once
+                s105_what_was_moved_elsewhere_meanwhile_is_left_alone
             }
             edit {
                 s097_the_original_outlives_every_edit
                 s098_an_edit_changes_what_it_names
                 s099_what_is_no_dead_letter_is_not_edited
                 s270_an_edit_of_what_was_changed_meanwhile_is_refused
+                s274_what_retention_forgets_does_not_make_an_old_look_a_new_one
             }
             patch {
                 s271_a_patch_changes_what_it_was_shown
@@ -255,6 +257,7 @@ macro_rules! __conformance_catalogue {
             retain {
                 s130_only_what_is_old_is_forgotten
                 s131_much_is_forgotten_in_steps
+                s132_what_arrived_late_does_not_keep_the_history_behind_it
             }
             migrate {
                 s140_a_place_without_tables_says_so
@@ -361,6 +364,7 @@ macro_rules! __conformance_catalogue {
                 s227_what_others_do_meanwhile_is_counted_right
                 s228_a_job_gives_up_what_matches
                 s229_without_a_canary_all_come_in_batches
+                s234_what_went_well_for_long_does_not_hide_what_fails_now
             }
             job_desk {
                 s224_an_operator_holds_a_job_and_ends_it
@@ -369,6 +373,11 @@ macro_rules! __conformance_catalogue {
                 s231_old_jobs_are_forgotten_with_their_messages
                 s232_jobs_and_operators_at_the_same_time
                 s233_a_job_that_stopped_goes_on_with_what_is_left
+                s235_two_operators_make_one_job
+            }
+            job_trouble {
+                s236_a_step_that_fails_keeps_no_other_job
+                s237_a_job_of_a_newer_version_keeps_no_other
             }
             model {
                 s160_random_histories_agree_with_the_model

@@ -2,13 +2,13 @@
 
 use super::{
     Factory, Failure,
-    failure::{Outcome, same},
+    failure::{Outcome, check, same},
     redrive::{dead_letters, message},
-    subject::{Subject, act, delivered, only},
+    subject::{HOUR, Subject, act, delivered, only},
 };
 use crate::{
     MessageId, Payload,
-    desk::{Edit, MessageRef},
+    desk::{Edit, MessageRef, Retention, Seen},
     state::Status,
     store::StoreErrorKind,
 };
@@ -137,4 +137,42 @@ pub(super) async fn s270_an_edit_of_what_was_changed_meanwhile_is_refused(factor
     };
     subject.desk.edit(MessageRef::Id(id), &again, &act()).await?;
     Ok(())
+}
+
+pub(super) async fn s274_what_retention_forgets_does_not_make_an_old_look_a_new_one(
+    factory: &dyn Factory,
+) -> Outcome {
+    let (subject, _, letters) = dead_letters(factory, 1).await?;
+    let message = MessageRef::Id(letters[0]);
+    let edit = |payload: &str, seen: Option<Seen>| Edit {
+        payload: Some(Payload::from(payload)),
+        seen,
+        ..Edit::default()
+    };
+    subject.desk.edit(message, &edit("one", None), &act()).await?;
+    let seen = subject.detail(letters[0]).await?.seen();
+    subject.desk.edit(message, &edit("two", None), &act()).await?;
+    let past = subject.time_from_now(-2 * 24 * 3_600_000).await?;
+    let statement = format!("UPDATE redeliver_audit SET at = {past} WHERE number = 1");
+    subject.execute(&statement).await?;
+    let retention = Retention {
+        audit: Some(24 * HOUR),
+        ..Retention::default()
+    };
+    subject.desk.retain(&retention).await?;
+    let detail = subject.detail(letters[0]).await?;
+    same!(detail.audit.len(), 1, "acts that are left, as many as were seen");
+    same!(
+        subject.desk.newest_acts(&letters).await?,
+        [detail.seen().newest_act],
+        "the newest act, as a patch asks for it"
+    );
+    let late = subject
+        .desk
+        .edit(message, &edit("three", Some(seen)), &act())
+        .await;
+    let told = late.err().map(|error| error.to_string()).unwrap_or_default();
+    check!(told.contains("ana did \"edit\""), "what happened since: {told}");
+    let now = edit("three", Some(detail.seen()));
+    Ok(subject.desk.edit(message, &now, &act()).await?)
 }

@@ -44,7 +44,7 @@ pub(super) async fn decided(subject: &Subject) -> Outcome<Decision> {
     Ok(step(subject).await?.decision)
 }
 
-async fn job(subject: &Subject, id: i64) -> Outcome<Job> {
+pub(super) async fn job(subject: &Subject, id: i64) -> Outcome<Job> {
     let job = subject.desk.job(id).await?;
     job.ok_or_else(|| Failure::new(format!("there is no job {id}")))
 }
@@ -169,6 +169,50 @@ pub(super) async fn s221_it_stops_by_itself_when_too_many_fail(factory: &dyn Fac
         acts[0].detail.contains(&made.id.to_string()),
         "with the job: {}",
         acts[0].detail
+    );
+    Ok(())
+}
+
+pub(super) async fn s234_what_went_well_for_long_does_not_hide_what_fails_now(
+    factory: &dyn Factory,
+) -> Outcome {
+    let (subject, worker, letters) = dead_letters(factory, 40).await?;
+    let made = subject.desk.create_job(&new(5), &act()).await?;
+    step(&subject).await?;
+    deliver(&subject, &worker, &letters[..5]).await?;
+    same!(decided(&subject).await?, Decision::Release(10), "the second time");
+    // As if it had let out many before.
+    subject
+        .execute("UPDATE redeliver_jobs SET matched = matched + 100000, released = released + 100000, delivered = delivered + 100000")
+        .await?;
+    deliver(&subject, &worker, &letters[5..12]).await?;
+    for id in &letters[12..15] {
+        subject.settle_one(&worker, *id, retry(1, HOUR)).await?;
+    }
+    same!(
+        decided(&subject).await?,
+        Decision::Release(20),
+        "three of fifteen"
+    );
+    for id in &letters[15..18] {
+        subject.settle_one(&worker, *id, bury()).await?;
+    }
+    let stopped = step(&subject).await?;
+    same!(stopped.decision, Decision::Stop, "six of eighteen");
+    check!(
+        stopped.job.note.contains("6 of the last 18"),
+        "it says why: {}",
+        stopped.job.note
+    );
+    let why = crate::desk::Act {
+        who: "bo".to_owned(),
+        why: "mended".to_owned(),
+    };
+    subject.desk.resume_job(made.id, &why).await?;
+    same!(
+        decided(&subject).await?,
+        Decision::Release(5),
+        "what failed before says nothing of what comes then"
     );
     Ok(())
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     desk::{Act, Filter, Job, Retention},
-    job::{Decision, JobState},
+    job::{Decision, JobKind, JobState},
     state::Status,
     store::{StoreError, StoreErrorKind},
 };
@@ -179,6 +179,58 @@ pub(super) async fn s233_a_job_that_stopped_goes_on_with_what_is_left(factory: &
     Ok(())
 }
 
+pub(super) async fn s235_two_operators_make_one_job(factory: &dyn Factory) -> Outcome {
+    let (subject, ..) = dead_letters(factory, 3).await?;
+    let (job, act) = (new(1), act());
+    let twice = (0..4).map(|_| subject.desk.create_job(&job, &act));
+    let (made, refused): (Vec<_>, Vec<_>) = futures_util::future::join_all(twice)
+        .await
+        .into_iter()
+        .partition(Result::is_ok);
+    same!((made.len(), refused.len()), (1, 3), "jobs made and refused");
+    let jobs = subject.desk.jobs(10).await?;
+    let [kept] = jobs.as_slice() else {
+        return Err(Failure::new(format!("one job is kept: {jobs:?}")));
+    };
+    let mut careful = new(3);
+    careful.at_most = Some(2);
+    let conflict = |result: crate::store::Result<Job>| -> Outcome {
+        let error = result.err();
+        same!(
+            error.as_ref().map(StoreError::kind),
+            Some(StoreErrorKind::Conflict),
+            "the kind of {error:?}"
+        );
+        let told = error.map(|error| error.to_string()).unwrap_or_default();
+        let expected = format!("job {} of ana does this already; look at it", kept.id);
+        same!(told, expected, "what is told");
+        Ok(())
+    };
+    for result in refused {
+        conflict(result)?;
+    }
+    conflict(subject.desk.create_job(&careful, &act).await)?;
+    subject.desk.pause_job(kept.id, &act).await?;
+    conflict(subject.desk.create_job(&job, &act).await)?;
+    let chain = subject.desk.verify_audit(None, 100).await?;
+    same!((chain.fit.len(), chain.broken), (2, None), "the chain");
+    let mut other = new(1);
+    other.filter.destination = Some("billing".to_owned());
+    subject.desk.create_job(&other, &act).await?;
+    other.kind = JobKind::Discard;
+    subject.desk.create_job(&other, &act).await?;
+    subject.desk.cancel_job(kept.id, &act).await?;
+    let again = subject.desk.create_job(&job, &act).await?;
+    // One that a newer version made.
+    let newer = format!(
+        "UPDATE redeliver_jobs SET matching = '{{\"colour\":\"red\"}}' WHERE id = {}",
+        again.id
+    );
+    subject.execute(&newer).await?;
+    subject.desk.create_job(&job, &act).await?;
+    Ok(())
+}
+
 fn act_without_reason() -> Act {
     Act {
         why: " ".to_owned(),
@@ -253,8 +305,10 @@ pub(super) async fn s232_jobs_and_operators_at_the_same_time(factory: &dyn Facto
     let (subject, _, letters) = dead_letters(factory, 40).await?;
     let act = act();
     let mut jobs = Vec::new();
-    for canary in [0, 3] {
-        jobs.push(subject.desk.create_job(&new(canary), &act).await?.id);
+    for destination in [None, Some("billing".to_owned())] {
+        let mut job = new(if destination.is_some() { 3 } else { 0 });
+        job.filter.destination = destination;
+        jobs.push(subject.desk.create_job(&job, &act).await?.id);
     }
     let people = (0..8).map(|person| {
         let (subject, act, jobs) = (&subject, &act, &jobs);

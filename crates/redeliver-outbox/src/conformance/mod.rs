@@ -32,6 +32,7 @@ mod hold;
 mod issue;
 mod job;
 mod job_desk;
+mod job_trouble;
 mod lane;
 mod lease;
 mod migrate;

@@ -331,3 +331,61 @@ pub(super) async fn s102_redrives_at_the_same_time_take_each_letter_once(factory
     same!(subject.desk.audit(100).await?.len(), 12, "acts on record");
     Ok(())
 }
+
+/// A letter that is edited just now is waited for, and then it is elsewhere.
+async fn moved_meanwhile<T>(
+    subject: &Subject,
+    moved: MessageId,
+    act: impl Future<Output = crate::store::Result<T>>,
+) -> Outcome<T> {
+    let mut edit = subject.harness.begin().await?;
+    let statement = format!(
+        "UPDATE redeliver_dead SET destination = 'archive' WHERE number = {}",
+        moved.number()
+    );
+    edit.execute(&statement).await?;
+    let edited = async {
+        // As many questions as it takes for the act to come to the lock. If it does not come so far, it sees the edit at once.
+        for _ in 0..100 {
+            subject.harness.rows("SELECT 1").await?;
+        }
+        edit.commit().await
+    };
+    let (done, edited) = futures_util::future::join(act, edited).await;
+    edited?;
+    Ok(done?)
+}
+
+pub(super) async fn s105_what_was_moved_elsewhere_meanwhile_is_left_alone(factory: &dyn Factory) -> Outcome {
+    let (subject, _, letters) = dead_letters(factory, 9).await?;
+    let billing = |letters: &[MessageId]| Filter {
+        messages: letters.iter().copied().map(MessageRef::Id).collect(),
+        destination: Some("billing".to_owned()),
+        ..Filter::default()
+    };
+    let (act, filter) = (act(), billing(&letters[..3]));
+    let redrive = subject.desk.redrive(&filter, 3, &act);
+    let redriven = moved_meanwhile(&subject, letters[1], redrive).await?;
+    same!(redriven, [letters[0], letters[2]], "redriven");
+    let filter = billing(&letters[3..6]);
+    let discard = subject.desk.discard(&filter, 3, &act);
+    let discarded = moved_meanwhile(&subject, letters[4], discard).await?;
+    same!(discarded, [letters[3], letters[5]], "discarded");
+    let mut job = super::job::new(3);
+    job.filter = billing(&letters[6..]);
+    subject.desk.create_job(&job, &act).await?;
+    let runner = super::job::runner("one");
+    let step = subject.desk.step_job(&runner, None);
+    let step = moved_meanwhile(&subject, letters[7], step).await?;
+    let released = step.map(|step| step.job.tally.released);
+    same!(released, Some(2), "let out by the job");
+    for letter in [letters[1], letters[4], letters[7]] {
+        let record = subject.record(letter).await?;
+        same!(
+            (record.status, record.destination.as_str(), record.redrives),
+            (Status::DeadLettered, "archive", 0),
+            "what was moved"
+        );
+    }
+    Ok(())
+}

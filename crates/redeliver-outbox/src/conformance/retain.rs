@@ -149,3 +149,75 @@ pub(super) async fn s131_much_is_forgotten_in_steps(factory: &dyn Factory) -> Ou
     );
     Ok(())
 }
+
+/// Makes the history as long as this at least, of copies of its one message, and the history of events with it.
+async fn lengthen_history(subject: &Subject, at_least: usize) -> Outcome {
+    let mut length = 1;
+    while length < at_least {
+        let copies = format!(
+            "INSERT INTO redeliver_sent (number, salt, shard, destination, payload, created_at, attempts, redrives, sent_at, took_ms) \
+             SELECT number + {length}, salt, shard, destination, payload, created_at, attempts, redrives, sent_at, took_ms FROM redeliver_sent"
+        );
+        subject.execute(&copies).await?;
+        length *= 2;
+    }
+    subject
+        .execute(
+            "INSERT INTO redeliver_events (number, salt, shard, topic, payload, created_at, fanned_out_at) \
+             SELECT number, salt, shard, 'orders', payload, created_at, sent_at FROM redeliver_sent",
+        )
+        .await
+}
+
+async fn forget_all_that_is_old(subject: &Subject) -> Outcome {
+    for step in 0.. {
+        check!(step < 100, "the steps come to an end");
+        if !subject.desk.retain(&everything_older_than_a_day()).await?.more {
+            break;
+        }
+    }
+    Ok(())
+}
+
+async fn history(subject: &Subject) -> Outcome<Vec<Vec<Option<String>>>> {
+    let count = "SELECT (SELECT COUNT(*) FROM redeliver_sent), (SELECT COUNT(*) FROM redeliver_events)";
+    Ok(subject.harness.rows(count).await?)
+}
+
+pub(super) async fn s132_what_arrived_late_does_not_keep_the_history_behind_it(
+    factory: &dyn Factory,
+) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let worker = subject.worker("w").await?;
+    let first = subject
+        .enqueue_one(NewMessage::to("billing").payload("{}"))
+        .await?;
+    subject.settle_one(&worker, first, delivered(1)).await?;
+    let late = limits::RETENTION_LOOK + limits::RETENTION_BATCH;
+    lengthen_history(&subject, late + limits::RETENTION_BATCH).await?;
+    let past = subject.time_from_now(-2 * 24 * 3_600_000).await?;
+    let last = first.number() + i64::try_from(late).unwrap_or_default();
+    for (table, column) in [("sent", "sent_at"), ("events", "fanned_out_at")] {
+        for statement in [
+            format!("UPDATE redeliver_{table} SET created_at = {past}"),
+            format!("UPDATE redeliver_{table} SET {column} = {past} WHERE number >= {last}"),
+        ] {
+            subject.execute(&statement).await?;
+        }
+    }
+    forget_all_that_is_old(&subject).await?;
+    let kept = Some(late.to_string());
+    same!(history(&subject).await?, [[kept.clone(), kept]], "what is kept");
+    for (table, column) in [("sent", "sent_at"), ("events", "fanned_out_at")] {
+        let statement = format!("UPDATE redeliver_{table} SET {column} = {past}");
+        subject.execute(&statement).await?;
+    }
+    forget_all_that_is_old(&subject).await?;
+    let none = Some("0".to_owned());
+    same!(
+        history(&subject).await?,
+        [[none.clone(), none]],
+        "what is kept in the end"
+    );
+    Ok(())
+}

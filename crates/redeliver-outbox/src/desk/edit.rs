@@ -25,16 +25,26 @@ pub struct Edit {
 pub struct Seen {
     /// How often it had been redriven.
     pub redrives: u32,
-    /// How many acts of operators were on record.
-    pub acts: u64,
+    /// The number of the newest act of an operator on record, 0 if there was none. How many there are would not tell: retention forgets the
+    /// oldest.
+    pub newest_act: u64,
 }
 
 impl Seen {
+    /// A message with so many redrives, and with these acts on record, the oldest first.
+    pub(crate) fn of(redrives: u32, acts: &[AuditRecord]) -> Self {
+        Self {
+            redrives,
+            newest_act: acts.last().map_or(0, |newest| newest.number.unsigned_abs()),
+        }
+    }
+
     /// What was done to it until it was as it is `now`, by whom and when, the oldest act first.
     pub(crate) fn since(self, now: Self, acts: &[AuditRecord]) -> String {
-        let seen = usize::try_from(self.acts).unwrap_or(usize::MAX);
+        let seen = |deed: &&AuditRecord| deed.number.unsigned_abs() <= self.newest_act;
+        let seen = acts.iter().take_while(seen).count();
         let told = |deed: &AuditRecord| format!("{} did \"{}\" at {}", deed.who, deed.action, deed.at);
-        match acts.get(seen..).unwrap_or_default() {
+        match &acts[seen..] {
             [] if now.redrives == self.redrives => "what was on record of it is forgotten by now".to_owned(),
             [] => "it was put back and has died again".to_owned(),
             [deed] => told(deed),
@@ -47,16 +57,13 @@ impl Detail {
     /// How it is, for an edit that is to meet it like this.
     #[must_use]
     pub fn seen(&self) -> Seen {
-        Seen {
-            redrives: self.record.redrives,
-            acts: self.audit.len() as u64,
-        }
+        Seen::of(self.record.redrives, &self.audit)
     }
 }
 
 impl fmt::Display for Seen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}", self.redrives, self.acts)
+        write!(f, "{}.{}", self.redrives, self.newest_act)
     }
 }
 
@@ -69,10 +76,10 @@ impl std::str::FromStr for Seen {
     type Err = NoSeen;
 
     fn from_str(text: &str) -> Result<Self, NoSeen> {
-        let (redrives, acts) = text.split_once('.').ok_or(NoSeen)?;
+        let (redrives, newest_act) = text.split_once('.').ok_or(NoSeen)?;
         Ok(Self {
             redrives: redrives.parse().map_err(|_| NoSeen)?,
-            acts: acts.parse().map_err(|_| NoSeen)?,
+            newest_act: newest_act.parse().map_err(|_| NoSeen)?,
         })
     }
 }
@@ -82,9 +89,9 @@ mod tests {
     use super::*;
     use crate::Timestamp;
 
-    fn act(who: &str, action: &str) -> AuditRecord {
+    fn act(number: i64, who: &str, action: &str) -> AuditRecord {
         AuditRecord {
-            number: 1,
+            number,
             at: Timestamp::default(),
             who: who.to_owned(),
             action: action.to_owned(),
@@ -99,7 +106,7 @@ mod tests {
     fn what_was_seen_comes_back_as_it_was_told() {
         let seen = Seen {
             redrives: 3,
-            acts: 12,
+            newest_act: 12,
         };
         assert_eq!(seen.to_string().parse(), Ok(seen));
         for wrong in ["", "1", "1.", ".1", "1.2.3", "-1.0", "a.b"] {
@@ -109,14 +116,14 @@ mod tests {
 
     #[test]
     fn what_happened_since_is_told_and_nothing_before() {
-        let seen = Seen { redrives: 0, acts: 1 };
-        let now = Seen { redrives: 0, acts: 4 };
         let acts = [
-            act("ana", "edit"),
-            act("bo", "redrive"),
-            act("cy", "edit"),
-            act("di", "discard"),
+            act(5, "ana", "edit"),
+            act(7, "bo", "redrive"),
+            act(8, "cy", "edit"),
+            act(20, "di", "discard"),
         ];
+        let (seen, now) = (Seen::of(0, &acts[..1]), Seen::of(0, &acts));
+        assert_eq!((seen.newest_act, now.newest_act), (5, 20));
         assert!(seen.since(now, &acts[..2]).starts_with("bo did \"redrive\" at "));
         let told = seen.since(now, &acts);
         assert!(
@@ -124,12 +131,15 @@ mod tests {
             "{told}"
         );
         assert!(!told.contains("ana"), "{told}");
-        let again = Seen { redrives: 1, acts: 1 };
+        let again = Seen::of(1, &acts[..1]);
         assert_eq!(
             seen.since(again, &acts[..1]),
             "it was put back and has died again"
         );
-        let forgotten = Seen { redrives: 0, acts: 0 };
-        assert!(seen.since(forgotten, &[]).contains("forgotten"));
+        assert!(seen.since(Seen::of(0, &[]), &[]).contains("forgotten"));
+        // As many acts as were seen, and others.
+        let later = &acts[3..];
+        assert_ne!(Seen::of(0, later), seen);
+        assert!(seen.since(Seen::of(0, later), later).starts_with("di did"));
     }
 }

@@ -107,7 +107,7 @@ pub trait JobDesk: Desk {
         })
     }
 
-    /// Makes a job. Nothing happens before somebody steps it.
+    /// Makes a job. Nothing happens before somebody steps it. Refused if one of the same kind with the same filter is not over yet.
     fn create_job<'a>(&'a self, job: &'a NewJob, act: &'a Act) -> BoxFuture<'a, Result<Job>>;
 
     /// The newest jobs.
@@ -127,7 +127,8 @@ pub trait JobDesk: Desk {
     fn cancel_job<'a>(&'a self, id: i64, act: &'a Act) -> BoxFuture<'a, Result<Job>>;
 
     /// Does one bounded step of a job that is due, or of this one if it is, and says which; none if there is none, or if another process
-    /// has it in hand. All of a step is one transaction.
+    /// has it in hand. All of a step is one transaction. One that fails is put off, which its note tells, so that others have their turn;
+    /// a job that this version cannot read is left alone, and told when nothing else is due.
     fn step_job<'a>(
         &'a self,
         worker: &'a WorkerId,

@@ -191,10 +191,10 @@ pub(super) async fn preview<D: Desk + ?Sized>(
     // In this order: whatever is done between these looks, the sight is older than the sample, and a patch is refused rather than blind.
     let letters = desk.list(&filter, first(limit), false).await?;
     let ids: Vec<MessageId> = letters.iter().map(|letter| letter.id).collect();
-    let acts = desk.acts(&ids).await?;
-    let seen = letters.iter().zip(acts).map(|(letter, acts)| {
+    let newest = desk.newest_acts(&ids).await?;
+    let seen = letters.iter().zip(newest).map(|(letter, newest_act)| {
         let redrives = letter.redrives;
-        (letter.id.number(), Seen { redrives, acts })
+        (letter.id.number(), Seen { redrives, newest_act })
     });
     preview.sight = Sight(seen.collect());
     preview.sample = desk.list(&filter, first(limit.min(PATCH_SAMPLE)), true).await?;
@@ -310,8 +310,20 @@ mod tests {
     #[test]
     fn a_sight_comes_back_as_it_was_told() {
         let sight = Sight(vec![
-            (41, Seen { redrives: 0, acts: 2 }),
-            (42, Seen { redrives: 1, acts: 0 }),
+            (
+                41,
+                Seen {
+                    redrives: 0,
+                    newest_act: 2,
+                },
+            ),
+            (
+                42,
+                Seen {
+                    redrives: 1,
+                    newest_act: 0,
+                },
+            ),
         ]);
         assert_eq!(sight.to_string(), "41:0.2,42:1.0");
         assert_eq!(sight.to_string().parse(), Ok(sight));

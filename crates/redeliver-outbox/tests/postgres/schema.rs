@@ -45,6 +45,24 @@ async fn every_step_can_be_taken_back_and_nothing_is_left() {
 }
 
 #[tokio::test]
+async fn what_was_given_up_long_ago_is_found_by_its_time() {
+    let (database, _store) = Database::migrated(4).await;
+    let client = database.client().await;
+    let retain = include_str!("../../src/store/postgres/sql/retain_discarded.sql");
+    // In an empty table everything costs nothing.
+    let planner = "SET enable_seqscan = off; SET enable_bitmapscan = off";
+    client.batch_execute(planner).await.unwrap();
+    let explain = format!("EXPLAIN {}", retain.replace("$1", "1").replace("$2", "10"));
+    let plan = client.query(&explain, &[]).await.unwrap();
+    let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+    let found = plan
+        .iter()
+        .any(|step| step.contains("Index Scan using redeliver_dead_discarded"));
+    let sorted = plan.iter().any(|step| step.contains("Sort"));
+    assert!(found && !sorted, "{plan:#?}");
+}
+
+#[tokio::test]
 async fn missing_and_older_and_newer_tables_are_told_apart() {
     let database = Database::new().await;
     let store = database.store();

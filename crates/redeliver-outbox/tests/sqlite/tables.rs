@@ -139,6 +139,22 @@ async fn a_page_of_the_view_is_read_by_number_and_nothing_is_gathered_first() {
 }
 
 #[tokio::test]
+async fn what_was_given_up_long_ago_is_found_by_its_time() {
+    let bench = Bench::new().await;
+    let old = include_str!("../../src/store/sqlite/sql/old_discarded.sql");
+    let plan: Vec<String> = bench.store.with_connection(|connection| {
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {old}")).unwrap();
+        let steps = statement.query_map([1, 10], |row| row.get(3)).unwrap();
+        steps.map(Result::unwrap).collect()
+    });
+    assert_eq!(plan.len(), 1, "{plan:?}");
+    assert!(
+        plan[0].starts_with("SEARCH") && plan[0].contains("redeliver_dead_discarded"),
+        "{plan:?}"
+    );
+}
+
+#[tokio::test]
 async fn a_number_that_no_id_has_room_for_is_refused() {
     let bench = Bench::new().await;
     for number in [0, -5, 1 << 60, i64::MAX - 1] {

@@ -153,7 +153,7 @@ fn named(settings: &Settings, error: anyhow::Error) -> anyhow::Error {
         Some(trouble)
             if !matches!(
                 trouble.kind(),
-                StoreErrorKind::BadInput | StoreErrorKind::NotFound
+                StoreErrorKind::BadInput | StoreErrorKind::NotFound | StoreErrorKind::Conflict
             ) =>
         {
             error.context(shown(&settings.database))

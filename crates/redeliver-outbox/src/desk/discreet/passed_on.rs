@@ -124,8 +124,8 @@ impl Desk for Discreet {
         })
     }
 
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
-        self.desk.acts(messages)
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        self.desk.newest_acts(messages)
     }
 
     fn redrive<'a>(

@@ -61,10 +61,7 @@ pub(in crate::store) fn editable(found: Option<Record>) -> Result<Record> {
 /// Refuses an edit of a letter to which something was done since it was looked at: `redrives` and `acts` are what is true now, under its
 /// lock.
 pub(in crate::store) fn unchanged(edit: &Edit, redrives: u32, acts: &[AuditRecord]) -> Result<()> {
-    let now = Seen {
-        redrives,
-        acts: acts.len() as u64,
-    };
+    let now = Seen::of(redrives, acts);
     let Some(seen) = edit.seen.filter(|seen| *seen != now) else {
         return Ok(());
     };

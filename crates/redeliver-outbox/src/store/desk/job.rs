@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::{
     MessageId,
     desk::{Act, Filter, Job, JobStep, NewJob, Page},
-    job::{self, Decision, Excused, JobKind, JobPlan, JobState, NoJobWord, Tally},
+    job::{self, Decision, Excused, JobKind, JobPlan, JobState, Judged, NoJobWord, Tally},
     limits::JOB_LEASE,
     millis_up,
     store::{
@@ -65,7 +65,7 @@ pub(in crate::store) fn job(row: &mut dyn Columns) -> Result<Job> {
 
 fn unreadable() -> StoreError {
     let what = "the table of jobs holds a job that this program cannot read";
-    StoreError::new(StoreErrorKind::Other, what).next("run the newer redeliver that made it")
+    StoreError::new(StoreErrorKind::TooNew, what).next("run the newer redeliver that made it")
 }
 
 /// Refuses a job that could not be done, and cuts its filter to dead letters.
@@ -201,10 +201,31 @@ fn note(tally: &mut Tally, outcome: &str, was_failing: bool) {
     tally.failing -= u64::from(was_failing && tally.failing > 0);
 }
 
+/// How many of those that a job let out last have an outcome: a row of `job_lately.sql`.
+pub(in crate::store) fn lately(row: &mut dyn Columns) -> Result<(String, u64)> {
+    Ok((row.known_text()?, row.count()?))
+}
+
+/// What the job is judged by, with the rows of `job_lately.sql`.
+pub(in crate::store) fn judged(job: &Job, outcomes: &[(String, u64)]) -> Judged {
+    let mut lately = Tally::default();
+    for (outcome, count) in outcomes {
+        lately.released += count;
+        match outcome.as_str() {
+            "failing" => lately.failing += count,
+            "failed" => lately.failed += count,
+            _ => lately.delivered += count,
+        }
+    }
+    Judged {
+        all: job.tally.but(&job.excused),
+        lately,
+    }
+}
+
 /// What the job does next.
-pub(in crate::store) fn decision(job: &Job) -> Decision {
-    let judged = job.tally.but(&job.excused);
-    match job::decide(&job.plan, job.state, &judged, job.wave, job.exhausted) {
+pub(in crate::store) fn decision(job: &Job, judged: &Judged) -> Decision {
+    match job::decide(&job.plan, job.state, judged, job.wave, job.exhausted) {
         // What is excused has an outcome too, in the end.
         Decision::Finish if job.tally.waiting() > 0 => Decision::Wait,
         decision => decision,
@@ -233,9 +254,13 @@ pub(in crate::store) fn released(job: &mut Job, wanted: usize, found: &[MessageI
 }
 
 /// The job after a step, and how long until the next.
-pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &WorkerId) -> JobStep {
+pub(in crate::store) fn stepped(
+    mut job: Job,
+    decision: Decision,
+    judged: &Judged,
+    worker: &WorkerId,
+) -> JobStep {
     let tally = job.tally;
-    let judged = tally.but(&job.excused);
     let mut next = Some(job.plan.interval);
     job.runner = Some(worker.0.clone());
     match decision {
@@ -246,8 +271,8 @@ pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &Worke
             };
         }
         Decision::Release(_) => {
-            let first = judged.released <= u64::from(job.plan.canary) && job.state == JobState::Canary;
-            if !first {
+            let released = tally.but(&job.excused).released;
+            if released > u64::from(job.plan.canary) || job.state != JobState::Canary {
                 job.state = JobState::Ramping;
             }
             if job.plan.canary == 0 {
@@ -257,13 +282,7 @@ pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &Worke
         }
         Decision::Stop => {
             job.state = JobState::Stopped;
-            job.note = format!(
-                "stopped by itself: {} of {} failed, more than {} %; {} were not let out",
-                judged.in_vain(),
-                judged.decided(),
-                job.plan.stop_percent(),
-                tally.matched.saturating_sub(tally.released)
-            );
+            job.note = stopped(&job, judged);
         }
         Decision::Finish => {
             job.state = JobState::Done;
@@ -275,6 +294,21 @@ pub(in crate::store) fn stepped(mut job: Job, decision: Decision, worker: &Worke
         next = None;
     }
     JobStep { job, decision, next }
+}
+
+fn stopped(job: &Job, judged: &Judged) -> String {
+    let against = judged.too_many(&job.plan).unwrap_or(&judged.all);
+    let last = match against == &judged.all {
+        true => "",
+        false => "the last ",
+    };
+    format!(
+        "stopped by itself: {} of {last}{} failed, more than {} %; {} were not let out",
+        against.in_vain(),
+        against.decided(),
+        job.plan.stop_percent(),
+        job.tally.matched.saturating_sub(job.tally.released)
+    )
 }
 
 fn finished(tally: &Tally) -> String {

@@ -19,8 +19,12 @@ pub(super) mod lane;
 pub(super) mod overview;
 pub(super) mod records;
 pub(super) mod replay;
+pub(super) mod rival;
 pub(super) mod status;
+pub(super) mod steps;
 pub(super) mod storage;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(super) mod sweep;
 pub(super) mod turn;
 
 /// The filter and the page that find one message.
@@ -53,6 +57,18 @@ pub(super) fn branches(fan_out: &[Branch]) -> (Filter, Page) {
         ..Filter::default()
     };
     (filter, first(fan_out.len()))
+}
+
+/// The page that finds these numbers again, which are in their order, and whatever lies between them; none if there are none.
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+pub(super) fn again(numbers: &[i64]) -> Option<Page> {
+    let (first, last) = (numbers.first()?, numbers.last()?);
+    Some(Page {
+        after: Some(first - 1),
+        until: Some(*last),
+        limit: usize::MAX,
+        newest_first: false,
+    })
 }
 
 const fn first(limit: usize) -> Page {

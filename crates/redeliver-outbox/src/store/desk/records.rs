@@ -163,17 +163,17 @@ pub(in crate::store) fn audit_of(message: MessageId, mut records: Vec<AuditRecor
     records
 }
 
-/// A row of `acts.sql`.
-pub(in crate::store) fn acts(row: &mut dyn Columns) -> Result<(MessageId, u64)> {
+/// A row of `newest_acts.sql`.
+pub(in crate::store) fn newest_act(row: &mut dyn Columns) -> Result<(MessageId, u64)> {
     let (number, salt) = (row.number()?, row.integer()?);
     Ok((MessageId::new(number, salt.unwrap_or(0)), row.count()?))
 }
 
-/// The acts on each of these messages, in their order; what is not counted has none.
-pub(in crate::store) fn acts_on(messages: &[MessageId], counted: &[(MessageId, u64)]) -> Vec<u64> {
-    let counted: HashMap<MessageId, u64> = counted.iter().copied().collect();
-    let acts = |message| counted.get(message).copied().unwrap_or(0);
-    messages.iter().map(acts).collect()
+/// The newest act on each of these messages, in their order; what is not among them has none.
+pub(in crate::store) fn newest_acts(messages: &[MessageId], found: &[(MessageId, u64)]) -> Vec<u64> {
+    let found: HashMap<MessageId, u64> = found.iter().copied().collect();
+    let newest = |message| found.get(message).copied().unwrap_or(0);
+    messages.iter().map(newest).collect()
 }
 
 pub(in crate::store) fn worker(row: &mut dyn Columns) -> Result<WorkerRecord> {

@@ -21,7 +21,10 @@ use super::{
     Beat, Claimed, History, Lease, Membership, Names, Reader, Result, Settled, Settlement, Store, StoreError,
     StoreErrorKind, WorkerId,
 };
-use crate::{Held, NewHold, limits, store::desk::hold::act_of};
+use crate::{
+    Held, NewHold, limits,
+    store::desk::{hold::act_of, sweep::Sweeps},
+};
 
 mod desk;
 mod error;
@@ -80,6 +83,7 @@ struct Inner {
     patience: Duration,
     /// Whether the tables have been seen to be of this program's version.
     fits: AtomicBool,
+    sweeps: Sweeps,
 }
 
 impl PostgresStore {
@@ -122,6 +126,7 @@ impl PostgresStore {
             history: options.history,
             patience: options.patience,
             fits: AtomicBool::new(false),
+            sweeps: Sweeps::default(),
         })))
     }
 }

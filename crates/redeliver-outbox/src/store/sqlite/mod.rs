@@ -10,7 +10,10 @@ use super::{
 };
 use crate::{
     Held, NewHold, Timestamp,
-    store::{StoreError, StoreErrorKind, desk::hold::act_of},
+    store::{
+        StoreError, StoreErrorKind,
+        desk::{hold::act_of, sweep::Sweeps},
+    },
 };
 
 mod connection;
@@ -37,6 +40,7 @@ pub struct SqliteStore {
     names: Arc<Names>,
     clock: Clock,
     history: History,
+    sweeps: Arc<Sweeps>,
 }
 
 impl fmt::Debug for SqliteStore {
@@ -70,6 +74,7 @@ impl SqliteStore {
             names: Arc::new(names),
             clock: Arc::new(Timestamp::wall),
             history: History::default(),
+            sweeps: Arc::default(),
         })
     }
 

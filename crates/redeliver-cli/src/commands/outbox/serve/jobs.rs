@@ -19,24 +19,22 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Takes the steps of jobs that are due, for as long as the relay runs.
 pub(super) async fn step(outbox: &Outbox, took: impl Fn(&JobStep)) -> Infallible {
     let me = RelayConfig::unique().worker;
-    let mut failing = false;
+    let mut told = None;
     loop {
         match outbox.desk().step_job(&me, None).await {
             // Another may be due as well.
-            Ok(Some(step)) => {
-                failing = false;
-                took(&step);
-            }
+            Ok(Some(step)) => took(&step),
             Ok(None) => {
-                failing = false;
+                told = None;
                 clock::sleep(LOOK).await;
             }
             Err(error) => {
-                // Told once: the relay tells of the same database.
-                if !failing {
+                // Told once: the relay tells of the same database. Other jobs may take their steps in between.
+                let error = error.to_string();
+                if told.as_ref() != Some(&error) {
                     tracing::warn!(target: "redeliver", "cannot take the next step of a job: {error}");
                 }
-                failing = true;
+                told = Some(error);
                 clock::sleep(LOOK).await;
             }
         }

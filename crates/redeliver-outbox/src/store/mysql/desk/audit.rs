@@ -155,13 +155,13 @@ pub(super) async fn of_message(work: &mut Work<'_>, message: MessageId) -> Resul
     Ok(records::audit_of(message, found))
 }
 
-pub(super) async fn acts(store: &MySqlStore, messages: &[MessageId]) -> Result<Vec<u64>> {
+pub(super) async fn newest_acts(store: &MySqlStore, messages: &[MessageId]) -> Result<Vec<u64>> {
     let mut connection = store.connection().await?;
     let mut work = Work::snapshot(store, &mut connection).await?;
     let numbers: Vec<i64> = messages.iter().map(|message| message.number()).collect();
-    let statement = include_str!("../sql/acts.sql");
-    let counted = work
-        .read(statement, (row::list(&numbers),), records::acts)
+    let statement = include_str!("../sql/newest_acts.sql");
+    let found = work
+        .read(statement, (row::list(&numbers),), records::newest_act)
         .await?;
-    Ok(records::acts_on(messages, &counted))
+    Ok(records::newest_acts(messages, &found))
 }

@@ -1,5 +1,6 @@
 //! Jobs.
 
+use futures_core::future::BoxFuture;
 use mysql_async::{Params, Value};
 
 use super::{MySqlStore, Work, audit, look, rescue, row};
@@ -7,11 +8,15 @@ use crate::{
     MessageId,
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
-    limits::{JOB_BACKLOG, JOB_BATCH, JOB_LOOK, MYSQL_NAMED_ROWS},
+    limits::{
+        JOB_BACKLOG, JOB_BATCH, JOB_DUE, JOB_LATELY, JOB_LOOK, JOB_RETRY_LATEST, JOB_RETRY_SOONEST,
+        MYSQL_NAMED_ROWS,
+    },
     millis_up,
     store::{
         Result, WorkerId,
-        desk::{chain::Said, job, turn::Turn},
+        columns::Known as _,
+        desk::{chain::Said, job, rival, steps::Steps, turn::Turn},
     },
 };
 
@@ -41,6 +46,9 @@ pub(super) async fn create(store: &MySqlStore, new: &NewJob, act: &Act) -> Resul
     let job = one(&mut work, id).await?;
     let detail = job::made(id, &new, matched);
     audit::append(&mut work, act, job::action(new.kind), None, &detail).await?;
+    let others = (new.kind.as_str(), id);
+    let statement = include_str!("../sql/job_rivals.sql");
+    rival::refuse_second(&new, &work.read(statement, others, rival::rival).await?)?;
     work.commit().await?;
     job.ok_or_else(|| job::none(id))
 }
@@ -68,14 +76,38 @@ pub(super) async fn turn(store: &MySqlStore, turn: Turn, id: i64, act: &Act) -> 
     job.ok_or_else(|| job::none(id))
 }
 
-pub(super) async fn step(
-    store: &MySqlStore,
-    worker: &WorkerId,
-    only: Option<i64>,
-) -> Result<Option<JobStep>> {
+impl Steps for MySqlStore {
+    fn due<'a>(&'a self, worker: &'a WorkerId, only: Option<i64>) -> BoxFuture<'a, Result<Vec<i64>>> {
+        Box::pin(self.limited(async move {
+            let mut connection = self.connection().await?;
+            let mut work = Work::snapshot(self, &mut connection).await?;
+            let (any, id) = (only.is_none(), only.unwrap_or_default());
+            let due = (worker.0.as_str(), any, id, JOB_DUE);
+            work.read(include_str!("../sql/due_jobs.sql"), due, |row| row.number())
+                .await
+        }))
+    }
+
+    fn step<'a>(&'a self, worker: &'a WorkerId, job: i64) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(self.limited(step(self, worker, job)))
+    }
+
+    fn put_off<'a>(&'a self, job: i64, note: &'a str) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.limited(async move {
+            let mut connection = self.connection().await?;
+            let mut work = Work::begin(self, &mut connection).await?;
+            let (soonest, latest) = (millis_up(JOB_RETRY_SOONEST), millis_up(JOB_RETRY_LATEST));
+            let values = (soonest, latest, note, job);
+            work.run(include_str!("../sql/put_off_job.sql"), values).await?;
+            work.commit().await
+        }))
+    }
+}
+
+async fn step(store: &MySqlStore, worker: &WorkerId, id: i64) -> Result<Option<JobStep>> {
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
-    let due = (worker.0.as_str(), only.is_none(), only.unwrap_or_default());
+    let due = (id, worker.0.as_str());
     let found = work
         .read(include_str!("../sql/due_job.sql"), due, job::job)
         .await?;
@@ -90,12 +122,15 @@ pub(super) async fn step(
 
 async fn step_one(work: &mut Work<'_>, worker: &WorkerId, mut job: Job) -> Result<JobStep> {
     recount(work, &mut job).await?;
-    let decision = job::decision(&job);
+    let values = (job.id, job.excused.until, JOB_LATELY);
+    let statement = include_str!("../sql/job_lately.sql");
+    let judged = job::judged(&job, &work.read(statement, values, job::lately).await?);
+    let decision = job::decision(&job, &judged);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         out = release(work, &mut job, count).await?;
     }
-    let step = job::stepped(job, decision, worker);
+    let step = job::stepped(job, decision, &judged, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(work, job, wait, job::lease_millis(&step)).await?;
@@ -111,7 +146,7 @@ async fn step_one(work: &mut Work<'_>, worker: &WorkerId, mut job: Job) -> Resul
 async fn release(work: &mut Work<'_>, job: &mut Job, count: usize) -> Result<Vec<MessageId>> {
     let found = look::list(work, &job.filter, job::page(job, count), false).await?;
     let found: Vec<MessageId> = found.into_iter().map(|letter| letter.id).collect();
-    let out = rescue::change(work, job.kind, &found).await?;
+    let out = rescue::change(work, job.kind, &job.filter, &found).await?;
     for some in out.chunks(MYSQL_NAMED_ROWS) {
         let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
         let numbers = row::list(&numbers);

@@ -13,7 +13,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, Result, WorkerId,
-        desk::{hold::by_hand, turn::Turn},
+        desk::{hold::by_hand, steps, turn::Turn},
     },
 };
 
@@ -68,8 +68,8 @@ impl Desk for MySqlStore {
         Box::pin(edit::edit(self, message, edit, act))
     }
 
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
-        Box::pin(audit::acts(self, messages))
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(audit::newest_acts(self, messages))
     }
 
     fn redrive<'a>(
@@ -210,6 +210,6 @@ impl JobDesk for MySqlStore {
         worker: &'a WorkerId,
         only: Option<i64>,
     ) -> BoxFuture<'a, Result<Option<JobStep>>> {
-        Box::pin(self.limited(job::step(self, worker, only)))
+        Box::pin(steps::step(self, worker, only))
     }
 }

@@ -27,16 +27,17 @@ pub(super) async fn rescue(
     let mut work = Work::begin(store, &mut connection).await?;
     let letters = look::list(&mut work, &filter, page, false).await?;
     let letters: Vec<MessageId> = letters.into_iter().map(|letter| letter.id).collect();
-    let changed = change(&mut work, way, &letters).await?;
+    let changed = change(&mut work, way, &filter, &letters).await?;
     audit::append_all(&mut work, act, &Said::of_each(way.as_str(), &changed, "")).await?;
     work.commit().await?;
     Ok(changed)
 }
 
-/// Changes those that are still dead letters, and says which.
+/// Changes those that are still dead letters that match, and says which.
 pub(super) async fn change(
     work: &mut Work<'_>,
     way: JobKind,
+    filter: &Filter,
     letters: &[MessageId],
 ) -> Result<Vec<MessageId>> {
     let statements = match way {
@@ -52,7 +53,8 @@ pub(super) async fn change(
     let mut changed = Vec::with_capacity(letters.len());
     for some in letters.chunks(MYSQL_NAMED_ROWS) {
         let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
-        let free = lock(work, &numbers).await?;
+        let locked = lock(work, &numbers).await?;
+        let free = still(work, filter, &locked).await?;
         if free.is_empty() {
             continue;
         }
@@ -63,6 +65,18 @@ pub(super) async fn change(
         changed.extend(some.iter().filter(free));
     }
     Ok(changed)
+}
+
+/// Those of the locked ones that the filter finds now: whoever had the lock before may have moved one elsewhere.
+async fn still(work: &mut Work<'_>, filter: &Filter, locked: &[i64]) -> Result<Vec<i64>> {
+    let Some(page) = desk::again(locked) else {
+        return Ok(Vec::new());
+    };
+    let found = look::list(work, filter, page, false).await?;
+    let numbers = found.iter().map(|letter| letter.id.number());
+    Ok(numbers
+        .filter(|number| locked.binary_search(number).is_ok())
+        .collect())
 }
 
 /// Those that are still dead letters, in their order: somebody else may have been quicker since they were listed.

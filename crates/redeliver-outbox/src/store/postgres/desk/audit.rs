@@ -179,11 +179,11 @@ pub(super) async fn of_message(session: &Session<'_>, message: MessageId) -> Res
     Ok(records::audit_of(message, found))
 }
 
-pub(super) async fn acts(inner: &Inner, messages: &[MessageId]) -> Result<Vec<u64>> {
+pub(super) async fn newest_acts(inner: &Inner, messages: &[MessageId]) -> Result<Vec<u64>> {
     let session = inner.session().await?;
     let numbers: Vec<i64> = messages.iter().map(|message| message.number()).collect();
     let parameters: [Parameter<'_>; 1] = [(&numbers.as_slice(), Type::INT8_ARRAY)];
-    let statement = include_str!("../sql/acts.sql");
-    let counted = session.read(statement, &parameters, records::acts).await?;
-    Ok(records::acts_on(messages, &counted))
+    let statement = include_str!("../sql/newest_acts.sql");
+    let found = session.read(statement, &parameters, records::newest_act).await?;
+    Ok(records::newest_acts(messages, &found))
 }

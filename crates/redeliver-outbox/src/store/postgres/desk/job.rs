@@ -1,17 +1,19 @@
 //! Jobs.
 
+use futures_core::future::BoxFuture;
 use tokio_postgres::types::Type;
 
-use super::{Begin, Inner, Parameter, Result, Session, audit, look, rescue, row, value};
+use super::{Begin, Inner, Parameter, PostgresStore, Result, Session, audit, look, rescue, row, value};
 use crate::{
     MessageId,
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
-    limits::{JOB_BACKLOG, JOB_BATCH, JOB_LOOK},
+    limits::{JOB_BACKLOG, JOB_BATCH, JOB_DUE, JOB_LATELY, JOB_LOOK, JOB_RETRY_LATEST, JOB_RETRY_SOONEST},
     millis_up,
     store::{
         WorkerId,
-        desk::{chain::Said, job, turn::Turn},
+        columns::Known as _,
+        desk::{chain::Said, job, rival, steps::Steps, turn::Turn},
     },
 };
 
@@ -41,10 +43,13 @@ pub(super) async fn create(inner: &Inner, new: &NewJob, act: &Act) -> Result<Job
     let made = session
         .one(include_str!("../sql/insert_job.sql"), &parameters)
         .await?;
-    let id = row::get(&made, 0)?;
+    let id: i64 = row::get(&made, 0)?;
     let job = one(&session, id).await?;
     let detail = job::made(id, &new, matched);
     audit::append(&session, act, job::action(new.kind), None, &detail).await?;
+    let others: [Parameter<'_>; 2] = [(&kind, Type::TEXT), (&id, Type::INT8)];
+    let statement = include_str!("../sql/job_rivals.sql");
+    rival::refuse_second(&new, &session.read(statement, &others, rival::rival).await?)?;
     session.commit().await?;
     session.closed();
     job.ok_or_else(|| job::none(id))
@@ -77,11 +82,45 @@ pub(super) async fn turn(inner: &Inner, turn: Turn, id: i64, act: &Act) -> Resul
     job.ok_or_else(|| job::none(id))
 }
 
-pub(super) async fn step(inner: &Inner, worker: &WorkerId, only: Option<i64>) -> Result<Option<JobStep>> {
+impl Steps for PostgresStore {
+    fn due<'a>(&'a self, worker: &'a WorkerId, only: Option<i64>) -> BoxFuture<'a, Result<Vec<i64>>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            let limit = value::limit(JOB_DUE);
+            let due: [Parameter<'_>; 3] =
+                [(&worker.0, Type::TEXT), (&only, Type::INT8), (&limit, Type::INT8)];
+            let statement = include_str!("../sql/due_jobs.sql");
+            session.read(statement, &due, |row| row.number()).await
+        }))
+    }
+
+    fn step<'a>(&'a self, worker: &'a WorkerId, job: i64) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        Box::pin(self.0.limited(step(&self.0, worker, job)))
+    }
+
+    fn put_off<'a>(&'a self, job: i64, note: &'a str) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.0.limited(async move {
+            let session = self.0.session().await?;
+            let (soonest, latest) = (millis_up(JOB_RETRY_SOONEST), millis_up(JOB_RETRY_LATEST));
+            let parameters: [Parameter<'_>; 4] = [
+                (&job, Type::INT8),
+                (&soonest, Type::INT8),
+                (&latest, Type::INT8),
+                (&note, Type::TEXT),
+            ];
+            session
+                .execute(include_str!("../sql/put_off_job.sql"), &parameters)
+                .await?;
+            Ok(())
+        }))
+    }
+}
+
+async fn step(inner: &Inner, worker: &WorkerId, id: i64) -> Result<Option<JobStep>> {
     let mut session = inner.session().await?;
     session.opens();
     session.begin(Begin::Desk).await?;
-    let due: [Parameter<'_>; 2] = [(&worker.0, Type::TEXT), (&only, Type::INT8)];
+    let due: [Parameter<'_>; 2] = [(&worker.0, Type::TEXT), (&id, Type::INT8)];
     let found = session
         .read(include_str!("../sql/due_job.sql"), &due, job::job)
         .await?;
@@ -96,12 +135,13 @@ pub(super) async fn step(inner: &Inner, worker: &WorkerId, only: Option<i64>) ->
 
 async fn step_one(session: &Session<'_>, worker: &WorkerId, mut job: Job) -> Result<JobStep> {
     recount(session, &mut job).await?;
-    let decision = job::decision(&job);
+    let judged = job::judged(&job, &lately(session, &job).await?);
+    let decision = job::decision(&job, &judged);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         out = release(session, &mut job, count).await?;
     }
-    let step = job::stepped(job, decision, worker);
+    let step = job::stepped(job, decision, &judged, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(session, job, wait, job::lease_millis(&step)).await?;
@@ -116,7 +156,7 @@ async fn step_one(session: &Session<'_>, worker: &WorkerId, mut job: Job) -> Res
 
 async fn release(session: &Session<'_>, job: &mut Job, count: usize) -> Result<Vec<MessageId>> {
     let found = look::list(session, &job.filter, job::page(job, count), false).await?;
-    let out = rescue::change(session, job.kind, &found).await?;
+    let out = rescue::change(session, job.kind, &job.filter, &found).await?;
     let free = found.iter().filter(|letter| out.contains(&letter.id));
     let (shards, numbers): (Vec<i16>, Vec<i64>) = free
         .map(|letter| (value::shard(letter.shard), letter.id.number()))
@@ -158,6 +198,17 @@ async fn recount(session: &Session<'_>, job: &mut Job) -> Result<()> {
             .await?;
     }
     Ok(())
+}
+
+async fn lately(session: &Session<'_>, job: &Job) -> Result<Vec<(String, u64)>> {
+    let last = value::limit(JOB_LATELY);
+    let parameters: [Parameter<'_>; 3] = [
+        (&job.id, Type::INT8),
+        (&job.excused.until, Type::INT8),
+        (&last, Type::INT8),
+    ];
+    let statement = include_str!("../sql/job_lately.sql");
+    session.read(statement, &parameters, job::lately).await
 }
 
 async fn save(session: &Session<'_>, job: &Job, wait: i64, lease: i64) -> Result<()> {

@@ -17,7 +17,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, WorkerId,
-        desk::{hold::by_hand, turn::Turn},
+        desk::{hold::by_hand, steps, turn::Turn},
     },
 };
 
@@ -86,8 +86,8 @@ impl Desk for PostgresStore {
         Box::pin(self.0.limited(edit::edit(&self.0, message, edit, act)))
     }
 
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
-        Box::pin(self.0.limited(audit::acts(&self.0, messages)))
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+        Box::pin(self.0.limited(audit::newest_acts(&self.0, messages)))
     }
 
     fn redrive<'a>(
@@ -230,6 +230,6 @@ impl JobDesk for PostgresStore {
         worker: &'a WorkerId,
         only: Option<i64>,
     ) -> BoxFuture<'a, Result<Option<JobStep>>> {
-        Box::pin(self.0.limited(job::step(&self.0, worker, only)))
+        Box::pin(steps::step(self, worker, only))
     }
 }

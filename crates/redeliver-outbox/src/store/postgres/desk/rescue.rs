@@ -27,17 +27,18 @@ pub(super) async fn rescue(
     session.opens();
     session.begin(Begin::Desk).await?;
     let matching = look::list(&session, &filter, page, false).await?;
-    let changed = change(&session, way, &matching).await?;
+    let changed = change(&session, way, &filter, &matching).await?;
     audit::append_all(&session, act, &Said::of_each(way.as_str(), &changed, "")).await?;
     session.commit().await?;
     session.closed();
     Ok(changed)
 }
 
-/// Changes those that are still dead letters, and says which: somebody else may have been quicker since they were listed.
+/// Changes those that are still dead letters that match, and says which: somebody else may have been quicker since they were listed.
 pub(super) async fn change(
     session: &Session<'_>,
     way: JobKind,
+    filter: &Filter,
     letters: &[Record],
 ) -> Result<Vec<MessageId>> {
     let numbers: Vec<i64> = letters.iter().map(|letter| letter.id.number()).collect();
@@ -47,10 +48,11 @@ pub(super) async fn change(
             &[(&numbers, Type::INT8_ARRAY)],
         )
         .await?;
-    let numbers = locked
+    let locked = locked
         .iter()
         .map(|row| row::get(row, 0))
         .collect::<Result<Vec<i64>>>()?;
+    let numbers = still(session, filter, &locked).await?;
     let parameters: [Parameter<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
     let statement = match way {
         JobKind::Discard => include_str!("../sql/discard.sql"),
@@ -63,4 +65,16 @@ pub(super) async fn change(
             .await?;
     }
     Ok(changed)
+}
+
+/// Those of the locked ones that the filter finds now: whoever had the lock before may have moved one elsewhere.
+async fn still(session: &Session<'_>, filter: &Filter, locked: &[i64]) -> Result<Vec<i64>> {
+    let Some(page) = desk::again(locked) else {
+        return Ok(Vec::new());
+    };
+    let found = look::list(session, filter, page, false).await?;
+    let numbers = found.iter().map(|letter| letter.id.number());
+    Ok(numbers
+        .filter(|number| locked.binary_search(number).is_ok())
+        .collect())
 }

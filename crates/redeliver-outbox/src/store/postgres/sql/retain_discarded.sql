@@ -1,5 +1,5 @@
 WITH old AS MATERIALIZED (
-    SELECT number FROM redeliver_dead WHERE discarded_at < now() - $1 * interval '1 millisecond' ORDER BY number LIMIT $2
+    SELECT number FROM redeliver_dead WHERE discarded_at < now() - $1 * interval '1 millisecond' ORDER BY discarded_at LIMIT $2
 ),
 attempts AS (
     DELETE FROM redeliver_attempts a USING old WHERE a.number = old.number

@@ -116,9 +116,13 @@ pub(super) fn of_message(session: &Session<'_>, message: MessageId) -> Done<Vec<
     Ok(records::audit_of(message, found))
 }
 
-pub(super) fn acts(session: &Session<'_>, messages: &[MessageId]) -> Done<Vec<u64>> {
+pub(super) fn newest_acts(session: &Session<'_>, messages: &[MessageId]) -> Done<Vec<u64>> {
     let numbers: Vec<i64> = messages.iter().map(|message| message.number()).collect();
     let numbers = serde_json::Value::from(numbers).to_string();
-    let counted = session.read(include_str!("../sql/acts.sql"), [numbers], records::acts)?;
-    Ok(records::acts_on(messages, &counted))
+    let found = session.read(
+        include_str!("../sql/newest_acts.sql"),
+        [numbers],
+        records::newest_act,
+    )?;
+    Ok(records::newest_acts(messages, &found))
 }

@@ -1,14 +1,17 @@
 //! Jobs.
 
-use super::{Done, Session, audit, look, rescue, row};
+use futures_core::future::BoxFuture;
+
+use super::{Done, Purpose, Session, SqliteStore, audit, look, rescue, row};
 use crate::{
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
-    limits::{JOB_BACKLOG, JOB_LOOK},
+    limits::{JOB_BACKLOG, JOB_DUE, JOB_LATELY, JOB_LOOK, JOB_RETRY_LATEST, JOB_RETRY_SOONEST},
     millis_up,
     store::{
-        WorkerId,
-        desk::{chain::Said, job, turn::Turn},
+        Result, WorkerId,
+        columns::Known as _,
+        desk::{chain::Said, job, rival, steps::Steps, turn::Turn},
     },
 };
 
@@ -32,6 +35,9 @@ pub(super) fn create(session: &Session<'_>, new: &NewJob, act: &Act) -> Done<Job
     let id = session.transaction.last_insert_rowid();
     let detail = job::made(id, &new, matched);
     audit::append(session, act, job::action(new.kind), None, &detail)?;
+    let values = (new.kind.as_str(), id);
+    let rivals = session.read(include_str!("../sql/job_rivals.sql"), values, rival::rival)?;
+    rival::refuse_second(&new, &rivals)?;
     Ok(one(session, id)?.ok_or_else(|| job::none(id))?)
 }
 
@@ -52,20 +58,43 @@ pub(super) fn turn(session: &Session<'_>, turn: Turn, id: i64, act: &Act) -> Don
     Ok(one(session, id)?.ok_or_else(|| job::none(id))?)
 }
 
-/// The one that is due first.
-pub(super) fn due(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) -> Done<Option<Job>> {
-    let values = (session.now.as_millis(), &worker.0, only);
-    Ok(session
-        .read(include_str!("../sql/due_job.sql"), values, job::job)?
-        .pop())
+/// Looked for first: the one writer is not kept from its work for nothing.
+impl Steps for SqliteStore {
+    fn due<'a>(&'a self, worker: &'a WorkerId, only: Option<i64>) -> BoxFuture<'a, Result<Vec<i64>>> {
+        let worker = worker.clone();
+        self.run(Purpose::Read, move |session| {
+            let values = (session.now.as_millis(), &worker.0, only, row::limit(JOB_DUE));
+            session.read(include_str!("../sql/due_jobs.sql"), values, |row| row.number())
+        })
+    }
+
+    fn step<'a>(&'a self, worker: &'a WorkerId, job: i64) -> BoxFuture<'a, Result<Option<JobStep>>> {
+        let worker = worker.clone();
+        self.run(Purpose::Write, move |session| step(session, &worker, job))
+    }
+
+    fn put_off<'a>(&'a self, job: i64, note: &'a str) -> BoxFuture<'a, Result<()>> {
+        let note = note.to_owned();
+        self.run(Purpose::Write, move |session| {
+            let (soonest, latest) = (millis_up(JOB_RETRY_SOONEST), millis_up(JOB_RETRY_LATEST));
+            let values = (job, session.now.as_millis(), soonest, latest, note);
+            session.execute(include_str!("../sql/put_off_job.sql"), values)?;
+            Ok(())
+        })
+    }
 }
 
-pub(super) fn step(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) -> Done<Option<JobStep>> {
-    let Some(mut job) = due(session, worker, only)? else {
+fn step(session: &Session<'_>, worker: &WorkerId, id: i64) -> Done<Option<JobStep>> {
+    let values = (session.now.as_millis(), &worker.0, id);
+    let due = session.read(include_str!("../sql/due_job.sql"), values, job::job)?;
+    let Some(mut job) = due.into_iter().next() else {
         return Ok(None);
     };
     recount(session, &mut job)?;
-    let decision = job::decision(&job);
+    let values = (job.id, job.excused.until, row::limit(JOB_LATELY));
+    let lately = session.read(include_str!("../sql/job_lately.sql"), values, job::lately)?;
+    let judged = job::judged(&job, &lately);
+    let decision = job::decision(&job, &judged);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
         let found = rescue::dead_letters(session, &job.filter, job::page(&job, count))?;
@@ -77,7 +106,7 @@ pub(super) fn step(session: &Session<'_>, worker: &WorkerId, only: Option<i64>) 
         job::released(&mut job, count, &found, &found);
         out = found;
     }
-    let step = job::stepped(job, decision, worker);
+    let step = job::stepped(job, decision, &judged, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(session, job, wait, job::lease_millis(&step))?;

@@ -17,7 +17,7 @@ use crate::{
     job::JobKind,
     store::{
         LaneId, Result, WorkerId,
-        desk::{hold::by_hand, turn::Turn},
+        desk::{hold::by_hand, steps, turn::Turn},
     },
 };
 
@@ -78,9 +78,11 @@ impl Desk for SqliteStore {
         })
     }
 
-    fn acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
+    fn newest_acts<'a>(&'a self, messages: &'a [MessageId]) -> BoxFuture<'a, Result<Vec<u64>>> {
         let messages = messages.to_vec();
-        self.run(Purpose::Look, move |session| audit::acts(session, &messages))
+        self.run(Purpose::Look, move |session| {
+            audit::newest_acts(session, &messages)
+        })
     }
 
     fn redrive<'a>(
@@ -187,8 +189,10 @@ impl Desk for SqliteStore {
     }
 
     fn retain<'a>(&'a self, retention: &'a Retention) -> BoxFuture<'a, Result<Removed>> {
-        let retention = *retention;
-        self.run(Purpose::Write, move |session| retain::retain(session, &retention))
+        let (retention, sweeps) = (*retention, self.sweeps.clone());
+        self.run(Purpose::Write, move |session| {
+            retain::retain(session, &sweeps, &retention)
+        })
     }
 
     fn examine(&self) -> BoxFuture<'_, Result<Vec<Finding>>> {
@@ -240,16 +244,6 @@ impl JobDesk for SqliteStore {
         worker: &'a WorkerId,
         only: Option<i64>,
     ) -> BoxFuture<'a, Result<Option<JobStep>>> {
-        Box::pin(async move {
-            // Looked for first: the one writer is not kept from its work for nothing.
-            let looking = worker.clone();
-            let due = self.run(Purpose::Read, move |session| job::due(session, &looking, only));
-            if due.await?.is_none() {
-                return Ok(None);
-            }
-            let worker = worker.clone();
-            self.run(Purpose::Write, move |session| job::step(session, &worker, only))
-                .await
-        })
+        Box::pin(steps::step(self, worker, only))
     }
 }

@@ -1,1 +1,1 @@
-SELECT number FROM redeliver_dead WHERE discarded_at < ?1 ORDER BY number LIMIT ?2
+SELECT number FROM redeliver_dead WHERE discarded_at < ?1 ORDER BY discarded_at LIMIT ?2

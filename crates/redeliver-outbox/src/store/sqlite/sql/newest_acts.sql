@@ -1,4 +1,4 @@
-SELECT message_number, message_salt, COUNT(*)
+SELECT message_number, message_salt, MAX(number)
 FROM redeliver_audit
 WHERE message_number IN (SELECT value FROM json_each(?1))
 GROUP BY message_number, message_salt

@@ -1,0 +1,2 @@
+-- The index by the time of giving up is there since the first step; the others have it from here on.
+DO 0;

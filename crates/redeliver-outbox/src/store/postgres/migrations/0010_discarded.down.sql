@@ -1,0 +1,1 @@
+DROP INDEX redeliver_dead_discarded;

@@ -1,0 +1,1 @@
+DROP INDEX local_redeliver_dead_discarded;

@@ -1,0 +1,4 @@
+-- As with what was sent.
+SELECT number
+FROM (SELECT number, created_at FROM redeliver_events WHERE number > ?2 ORDER BY number LIMIT 1 OFFSET ?3 - 1)
+WHERE created_at < ?1
