@@ -37,6 +37,8 @@ pub(super) struct Settings {
     pub(super) imports: BTreeMap<String, ImportSettings>,
     /// Whether there is no destination but the built-in one.
     pub(super) only_built_in: bool,
+    /// Whether there is no configuration, or one that says nothing.
+    pub(super) blank: bool,
 }
 
 impl Settings {
@@ -79,6 +81,7 @@ impl Settings {
             routes,
             imports: config.imports,
             only_built_in,
+            blank: config.blank,
         }
     }
 
