@@ -1,6 +1,7 @@
-//! The image, as far as it can be read.
+//! The image and the unit, as far as they can be read.
 
 const IMAGE: &str = include_str!("../../../../Dockerfile");
+const UNIT: &str = include_str!("../../../../contrib/redeliver.service");
 
 #[test]
 fn the_image_leaves_the_database_to_the_configuration() {
@@ -23,4 +24,13 @@ fn the_image_has_the_systems_authorities() {
         image.contains(&format!("COPY --from=build {BUNDLE} {BUNDLE}\n")),
         "{image}"
     );
+}
+
+#[test]
+fn the_unit_says_how_it_shares_a_file_with_an_application() {
+    let sqlite = UNIT.split("# For SQLite").nth(1).unwrap();
+    for setting in ["\n#User=", "\n#Group=", "\n#ReadWritePaths="] {
+        assert!(sqlite.contains(setting), "{setting}: {sqlite}");
+    }
+    assert!(UNIT.contains("\nDynamicUser=yes\n"));
 }
