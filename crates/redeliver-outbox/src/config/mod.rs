@@ -148,7 +148,7 @@ impl Config {
         let blank = table.is_empty();
         if !overrides.is_empty() {
             let said = DeTable::parse(&placed).map_err(|error| overrides.clash(file, &error, text.len()))?;
-            overrides::over(&mut table, said.into_inner());
+            overrides.over(&mut table, said.into_inner());
         }
         let root = source.root(&table, ROOT)?;
         let relay = settings::relay(root.section("relay")?)?;
