@@ -82,3 +82,33 @@ fn refused(error: &clap::Error) -> ExitCode {
     output::note(&format!("{}{tip}", mistake.join(" ")));
     Exit::BadInput.into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALERTS: &str = include_str!("../../../docs/alerts.yml");
+
+    /// The commands of a next step, which stand between other words.
+    fn commands(step: &str) -> impl Iterator<Item = &str> {
+        step.split([';', ','])
+            .filter_map(|part| part.find("redeliver ").map(|at| &part[at..]))
+    }
+
+    #[test]
+    fn whoever_is_woken_by_an_alert_finds_the_commands_that_it_names() {
+        let steps: Vec<String> = ALERTS
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("next: \"")?.strip_suffix('"'))
+            .map(|step| step.replace("{{ $labels.destination }}", "billing"))
+            .collect();
+        assert_eq!(steps.len(), ALERTS.matches("- alert: ").count());
+        let mut tried = 0;
+        for command in steps.iter().flat_map(|step| commands(step)) {
+            let parsed = Cli::try_parse_from(command.split_whitespace());
+            assert!(parsed.is_ok(), "{command}: {}", parsed.unwrap_err());
+            tried += 1;
+        }
+        assert!(tried >= steps.len() - 1, "{tried} of {}", steps.len());
+    }
+}

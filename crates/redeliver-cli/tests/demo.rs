@@ -160,6 +160,40 @@ fn the_desks_configuration_is_what_the_commands_read() {
     assert!(!Path::new(config).parent().unwrap().exists(), "{config}");
 }
 
+/// Whoever has an outbox in earnest has its address in the environment, and tries the demo all the same.
+#[test]
+fn no_variable_leads_a_demo_to_another_outbox() {
+    let folder = std::env::temp_dir().join(format!("redeliver-demo-earnest-{}", std::process::id()));
+    fs::create_dir(&folder).unwrap();
+    let earnest = folder.join("earnest.db");
+    for arguments in [
+        &["--for", "1s", "--listen", "127.0.0.1:0"][..],
+        &["--show", "outbox", "--for", "0s"],
+        &["--exercise", "b"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_redeliver"))
+            .arg("demo")
+            .args(arguments)
+            .env("REDELIVER_DATABASE", format!("sqlite://{}", earnest.display()))
+            .env("REDELIVER_PREFIX", "earnest_")
+            .env("REDELIVER_LISTEN", "nowhere")
+            .env("REDELIVER_SERVER__LISTEN", "off")
+            .env("REDELIVER_DESTINATIONS__BILLING__URL", "http://192.0.2.1/")
+            .env("REDELIVER_RELAY__WORKERS", "many")
+            .current_dir(&folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
+        assert!(!earnest.exists(), "{arguments:?}");
+        let told = String::from_utf8(output.stdout).unwrap();
+        if arguments.contains(&"--listen") {
+            assert!(told.contains("dashboard   http://127.0.0.1:"), "{told}");
+            assert!(told.contains("unset REDELIVER_DATABASE"), "{told}");
+        }
+    }
+    fs::remove_dir_all(&folder).unwrap();
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_ends_the_desk_with_its_summary() {

@@ -129,3 +129,41 @@ fn the_reference_is_a_configuration() {
     folder.run(&["migrate"]).done();
     folder.run(&["status"]).done();
 }
+
+/// The flag goes before the variable, and the variable before the file, wherever each of them has the address from.
+#[test]
+fn the_databases_address_can_be_elsewhere_whoever_names_it() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "database = { env = \"IN_THE_FILE\" }\n");
+    folder.write("secret", "sqlite://secret.db\n");
+    for (variable, flag, made) in [
+        ("", None, "file.db"),
+        ("sqlite://plain.db", None, "plain.db"),
+        ("$ELSEWHERE", None, "elsewhere.db"),
+        ("{ env = \"ELSEWHERE\" }", None, "elsewhere.db"),
+        ("{ file = \"secret\" }", None, "secret.db"),
+        ("{ file = \"secret\" }", Some("sqlite://flag.db"), "flag.db"),
+        ("sqlite://plain.db", Some("sqlite://plain.db"), "plain.db"),
+    ] {
+        let mut command = folder.command(&["migrate"]);
+        if let Some(flag) = flag {
+            command.args(["--database", flag]);
+        }
+        let output = command
+            .env("REDELIVER_DATABASE", variable)
+            .env("IN_THE_FILE", "sqlite://file.db")
+            .env("ELSEWHERE", "sqlite://elsewhere.db")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{variable} {flag:?}: {output:?}");
+        let made = folder.0.join(made);
+        assert!(made.exists(), "{variable} {flag:?}: {output:?}");
+        std::fs::remove_file(made).unwrap();
+    }
+    let left: Vec<_> = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .filter(|name| name.to_string_lossy().ends_with(".db"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}

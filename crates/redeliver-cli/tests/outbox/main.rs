@@ -20,6 +20,7 @@ mod lane;
 mod listen;
 mod listening;
 mod look;
+mod packaging;
 mod readme;
 mod rows;
 mod send;

@@ -72,6 +72,8 @@ pub struct Config {
     pub destinations: Routes,
     /// Foreign tables that rows can be taken over from, by name.
     pub imports: BTreeMap<String, ImportSettings>,
+    /// Whether the file says nothing at all, whatever the environment says.
+    pub blank: bool,
 }
 
 impl Config {
@@ -143,9 +145,10 @@ impl Config {
         };
         let table = DeTable::parse(&all[..text.len()]).map_err(|error| source.syntax(&error))?;
         let mut table = table.into_inner();
+        let blank = table.is_empty();
         if !overrides.is_empty() {
             let said = DeTable::parse(&placed).map_err(|error| overrides.clash(file, &error, text.len()))?;
-            overrides::over(&mut table, said.into_inner());
+            overrides.over(&mut table, said.into_inner());
         }
         let root = source.root(&table, ROOT)?;
         let relay = settings::relay(root.section("relay")?)?;
@@ -162,6 +165,7 @@ impl Config {
             telemetry: telemetry::telemetry(root.section("telemetry")?)?,
             retention: settings::retention(root.section("retention")?)?,
             relay,
+            blank,
         })
     }
 
@@ -203,6 +207,7 @@ impl fmt::Debug for Config {
             .field("retention", &self.retention)
             .field("destinations", &self.destinations)
             .field("imports", &self.imports)
+            .field("blank", &self.blank)
             .finish()
     }
 }

@@ -18,8 +18,18 @@ const AT_THE_TOP: [&str; 3] = ["database", "schema", "prefix"];
 #[derive(Debug, Default)]
 pub(super) struct Overrides {
     text: String,
-    /// Where each variable's line is.
-    lines: Vec<(Range<usize>, String)>,
+    lines: Vec<Line>,
+}
+
+/// What one variable says.
+#[derive(Debug)]
+struct Line {
+    /// Where it is in the text.
+    place: Range<usize>,
+    /// The path in the file that it leads to.
+    path: String,
+    /// The variable's name.
+    name: String,
 }
 
 impl Overrides {
@@ -40,7 +50,8 @@ impl Overrides {
             overrides
                 .text
                 .push_str(&format!("{path} = {}\n", written(&value)));
-            overrides.lines.push((start..overrides.text.len(), name));
+            let place = start..overrides.text.len();
+            overrides.lines.push(Line { place, path, name });
         }
         overrides
     }
@@ -63,8 +74,36 @@ impl Overrides {
 
     /// The variable whose setting this byte behind the file's end is of.
     pub(super) fn variable(&self, byte: usize) -> Option<&str> {
-        let line = self.lines.iter().find(|(line, _)| line.contains(&byte));
-        line.map(|(_, name)| name.as_str())
+        let line = self.lines.iter().find(|line| line.place.contains(&byte));
+        line.map(|line| line.name.as_str())
+    }
+
+    /// Puts the settings over those of the file, table by table down to those that a variable says: what is there goes away as a whole,
+    /// as a line of the file would replace another.
+    pub(super) fn over<'t>(&self, below: &mut DeTable<'t>, above: DeTable<'t>) {
+        self.over_within("", below, above);
+    }
+
+    fn over_within<'t>(&self, way: &str, below: &mut DeTable<'t>, above: DeTable<'t>) {
+        for (name, value) in above {
+            let path = format!("{way}{}", name.get_ref());
+            let there = below
+                .get_mut(name.get_ref().as_ref())
+                .map(|below| below.get_mut());
+            match (there, value.get_ref()) {
+                (Some(DeValue::Table(below)), DeValue::Table(_)) if !self.says(&path) => {
+                    if let DeValue::Table(above) = value.into_inner() {
+                        self.over_within(&format!("{path}."), below, above);
+                    }
+                }
+                _ => drop(below.insert(name, value)),
+            }
+        }
+    }
+
+    /// Whether a variable says this setting itself, and not only something within it.
+    fn says(&self, path: &str) -> bool {
+        self.lines.iter().any(|line| line.path == path)
     }
 
     /// The error at a variable that does not go with another one.
@@ -122,23 +161,6 @@ fn text(value: &str) -> String {
     text
 }
 
-/// Puts the settings of one table over those of another.
-pub(super) fn over<'t>(below: &mut DeTable<'t>, above: DeTable<'t>) {
-    for (name, value) in above {
-        let there = below
-            .get_mut(name.get_ref().as_ref())
-            .map(|below| below.get_mut());
-        match (there, value.get_ref()) {
-            (Some(DeValue::Table(below)), DeValue::Table(_)) => {
-                if let DeValue::Table(above) = value.into_inner() {
-                    over(below, above);
-                }
-            }
-            _ => drop(below.insert(name, value)),
-        }
-    }
-}
-
 impl Source<'_> {
     /// The variable whose setting this byte is of, if it is behind the file's end.
     pub(super) fn variable_at(&self, byte: usize) -> Option<&str> {
@@ -190,6 +212,27 @@ mod tests {
         assert_eq!(config.names.prefix(), "redeliver_");
         let names: Vec<&str> = config.destinations.iter().map(|(name, _)| name).collect();
         assert_eq!(names, ["audit", "billing"]);
+    }
+
+    #[test]
+    fn a_table_from_the_environment_replaces_the_one_of_the_file() {
+        let text = "database = { file = \"nowhere\", prefix = \"x\" }\n\
+                    [destinations.billing]\ntype = \"http\"\nurl = \"https://billing.example.com\"\n\
+                    [destinations.search]\ntype = \"log\"\ntimeout = \"3s\"";
+        let config = read(
+            text,
+            &[
+                ("REDELIVER_DATABASE", "{ env = \"SECRET\" }"),
+                ("REDELIVER_DESTINATIONS__BILLING", "{ type = \"log\" }"),
+                ("REDELIVER_DESTINATIONS__SEARCH__CONCURRENCY", "7"),
+            ],
+        )
+        .unwrap();
+        assert_eq!(config.database.as_deref(), Some("sqlite:secret.db"));
+        let destination = |name| config.destinations.get(name).unwrap();
+        assert_eq!(destination("billing").destination.kind(), "log");
+        let search = destination("search");
+        assert_eq!((search.timeout, search.concurrency), (Duration::from_secs(3), 7));
     }
 
     #[test]

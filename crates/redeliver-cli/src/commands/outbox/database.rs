@@ -1,6 +1,6 @@
 //! Where the outbox is, and opening it.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{env, path::PathBuf, sync::Arc};
 
 use clap::Args;
 use redeliver::address::shown;
@@ -15,13 +15,16 @@ use crate::{exit::BadInput, output};
 /// Where the outbox is when nobody says.
 pub(super) const DEFAULT: &str = "sqlite://redeliver.db";
 
+/// The variable that says so, like all that go before the configuration.
+const VARIABLE: &str = "REDELIVER_DATABASE";
+
 /// Which outbox.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Database")]
 pub(super) struct DatabaseFlags {
     /// Where the outbox is: sqlite://FILE, postgres://USER@HOST/NAME or mysql://USER@HOST/NAME [default: what the configuration says,
     /// or sqlite://redeliver.db]
-    #[arg(long, value_name = "URL", env = "REDELIVER_DATABASE", hide_env_values = true)]
+    #[arg(long, value_name = "URL", env = VARIABLE, hide_env_values = true)]
     database: Option<String>,
     /// The configuration [default: redeliver.toml in this directory, if it is there]
     #[arg(long, value_name = "FILE")]
@@ -38,7 +41,11 @@ pub(super) struct Outbox {
 
 impl DatabaseFlags {
     pub(super) fn settings(&self) -> Result<Settings, BadInput> {
-        let given = self.database.as_deref().filter(|address| !address.is_empty());
+        // What the variable says is left to the configuration, which knows of secrets that are elsewhere. Whether it is where this has its
+        // value from is not told here; a flag that says the same means the same.
+        let variable = env::var(VARIABLE).ok();
+        let given = self.database.as_deref();
+        let given = given.filter(|address| !address.is_empty() && Some(*address) != variable.as_deref());
         Settings::read(given, self.config.as_deref())
     }
 

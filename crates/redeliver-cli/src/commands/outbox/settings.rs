@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeMap,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -36,6 +37,8 @@ pub(super) struct Settings {
     pub(super) imports: BTreeMap<String, ImportSettings>,
     /// Whether there is no destination but the built-in one.
     pub(super) only_built_in: bool,
+    /// Whether there is no configuration, or one that says nothing.
+    pub(super) blank: bool,
 }
 
 impl Settings {
@@ -48,13 +51,26 @@ impl Settings {
             None => Config::without_file(Path::new(FILE)),
         };
         let config = config.map_err(|error| BadInput(error.to_string()))?;
+        Ok(Self::of(config, database, file))
+    }
+
+    /// What a file says and nothing else: no variable of the environment goes before it, nor can it name one.
+    pub(super) fn read_alone(file: &Path) -> Result<Self, BadInput> {
+        let text = fs::read_to_string(file)
+            .map_err(|error| BadInput(format!("{}: cannot be read: {error}", file.display())))?;
+        let config = Config::parse(&text, file, &|_| None);
+        let config = config.map_err(|error| BadInput(error.to_string()))?;
+        Ok(Self::of(config, None, Some(file)))
+    }
+
+    fn of(config: Config, database: Option<&str>, file: Option<&Path>) -> Self {
         let only_built_in = config.destinations.iter().next().is_none();
         let routes = match only_built_in {
             true => config.destinations.with(BUILT_IN, Route::to(Log)),
             false => config.destinations,
         };
         let database = database.map(ToOwned::to_owned).or(config.database);
-        Ok(Self {
+        Self {
             database: database.unwrap_or_else(|| DEFAULT.to_owned()),
             file: file.map(Path::to_owned),
             names: config.names,
@@ -65,7 +81,8 @@ impl Settings {
             routes,
             imports: config.imports,
             only_built_in,
-        })
+            blank: config.blank,
+        }
     }
 
     /// Whether the database ends with the process.

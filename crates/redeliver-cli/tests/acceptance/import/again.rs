@@ -100,3 +100,33 @@ fn what_is_no_longer_known_is_not_read_again() {
     let ran = import(&database, &["shop", "--json", "--from-the-beginning"]);
     assert_eq!(ran.figures(), [7, 5, 2, 0], "{ran:?}");
 }
+
+/// A redrive of many writes an entry for each message, and none of them hides the import that was before.
+#[test]
+fn an_import_is_remembered_behind_many_other_acts() {
+    for kind in ALL {
+        let database = shop(kind);
+        fill(&database, 1..=5);
+        assert_eq!(import(&database, &["shop", "--json"]).figures(), [5, 5, 0, 0]);
+        let mut client = database.client();
+        client.run("DELETE FROM redeliver_deduplication");
+        client.run(
+            "UPDATE redeliver_audit SET detail = replace(detail, 'began_at\":\"202', 'began_at\":\"201')",
+        );
+        let newest = client.number("SELECT max(number) FROM redeliver_audit");
+        let now = kind.time_from_now(0);
+        let acts: Vec<String> = (1..=2_500)
+            .map(|act| format!("({}, {now}, 'alice', 'redrive', 1, 1, '', '')", newest + act))
+            .collect();
+        client.run(&format!(
+            "INSERT INTO redeliver_audit (number, at, who, action, message_number, message_salt, why, detail) VALUES {}",
+            acts.join(", ")
+        ));
+        let ran = import(&database, &["shop", "--json"]);
+        assert_eq!(ran.code, Some(2), "{kind:?}: {ran:?}");
+        assert!(
+            ran.err.contains("go on behind them with --after 5"),
+            "{kind:?}: {ran:?}"
+        );
+    }
+}

@@ -68,6 +68,74 @@ fn a_token_that_is_taken_away_is_one_no_more() {
     assert_eq!((status(&alice), status(&bob)), (401, 200));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_configuration_that_is_lost_changes_nothing() {
+    const ONE: &str = "[destinations.one]\ntype = \"log\"\n";
+    let folder = Folder::new();
+    folder.write("redeliver.toml", format!("{ONE}{TOKEN}"));
+    let desk = Desk::open(&folder);
+    let alice = [
+        ("authorization", "Bearer alice-0123456789"),
+        ("content-type", "application/json"),
+    ];
+    for (text, part) in [
+        (None, "redeliver.toml: is not there any more"),
+        (Some(""), "redeliver.toml: says nothing any more"),
+        (Some("# later\n"), "says nothing any more"),
+        (Some(TOKEN), "names no destination any more"),
+        (Some(ONE), "names no token any more"),
+    ] {
+        match text {
+            Some(text) => folder.write("redeliver.toml", text),
+            None => std::fs::remove_file(folder.0.join("redeliver.toml")).unwrap(),
+        }
+        desk.signal("-HUP");
+        let told = desk.until_said("not_reloaded");
+        let error = told["error"].as_str().unwrap();
+        assert!(error.contains(part) && error.contains("restart"), "{error}");
+        assert_eq!(desk.get("/api/v1/workers").status, 401, "{part}");
+        let sent = desk.send(
+            "POST",
+            "/api/v1/messages",
+            &alice,
+            Some("{\"destination\":\"one\",\"json\":1}"),
+        );
+        assert_eq!(sent.status, 201, "{sent:?}");
+        let shown = desk.until_said("message");
+        assert_eq!(shown["destination"], "one");
+    }
+    folder.write("redeliver.toml", format!("{}{TOKEN}", ONE.replace("one", "two")));
+    desk.signal("-HUP");
+    assert_eq!(desk.until_said("reloaded")["destinations"], json!(["two"]));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_waits_for_the_next_start_is_told_every_time() {
+    let folder = Folder::new();
+    folder.write("redeliver.toml", "[destinations.one]\ntype = \"log\"\n");
+    let desk = Desk::open(&folder);
+    folder.write(
+        "redeliver.toml",
+        "database = \"sqlite://other.db\"\nprefix = \"other_\"\n[relay]\nhistory = false\n[server]\nlisten = \"off\"\n\
+         [telemetry]\notlp = \"http://127.0.0.1:9\"\n[destinations.one]\ntype = \"log\"\n",
+    );
+    for _ in 0..2 {
+        desk.signal("-HUP");
+        assert_eq!(
+            desk.until_said("reloaded")["needs_restart"],
+            json!([
+                "database",
+                "schema and prefix",
+                "relay.history",
+                "server.listen",
+                "telemetry"
+            ])
+        );
+    }
+}
+
 /// The value of a sample, if there is one.
 #[cfg(unix)]
 fn sample(desk: &Desk, name: &str) -> Option<f64> {

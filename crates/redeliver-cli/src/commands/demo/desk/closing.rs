@@ -5,7 +5,13 @@ use std::path::Path;
 use redeliver_outbox::live::LiveState;
 use serde_json::{Value, json};
 
-use super::{account::Account, heard::Heard, news::News, producer::Written, setting::PARTS};
+use super::{
+    account::Account,
+    heard::Heard,
+    news::News,
+    producer::Written,
+    setting::{self, PARTS},
+};
 use crate::{readable, table::table};
 
 /// All sides' figures.
@@ -183,13 +189,14 @@ impl Closing {
                 .to_owned();
         };
         format!(
-            "\x20 cd {folder}     where every command finds the redeliver.toml\n\
+            "\x20 cd {folder}     where every command finds the redeliver.toml\n{}\
              \x20 redeliver status\n\
              \x20 redeliver dead issues              the dead letters, by what is wrong with them\n\
              \x20 redeliver list --attempts-from 3   what needed more than two attempts\n\
              \x20 redeliver faulty --listen {}   the API again, where it was\n\
              \x20 redeliver serve                    the relay and the dashboard again\n\
              \x20 rm -r {folder}",
+            setting::first(),
             self.api,
         )
     }

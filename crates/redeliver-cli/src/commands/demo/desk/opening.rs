@@ -9,7 +9,7 @@ use std::{
 use redeliver_policy::duration;
 use serde_json::{Value, json};
 
-use super::setting::{INTERESTED, PARTS, TOPIC};
+use super::setting::{self, INTERESTED, PARTS, TOPIC};
 
 /// What is to be said at the start.
 pub(super) struct Opening<'a> {
@@ -45,12 +45,13 @@ impl Opening<'_> {
              {look} in the first ten seconds: search is throttled, email is retried, the breaker of\n\
              the warehouse opens, is probed and closes on a ramp, crm's dead letters fall into three issues.\n\
              Then try it yourself, there or in another terminal:\n\
-             \x20 cd {folder}   (its redeliver.toml is what runs here)\n\
+             \x20 cd {folder}   (its redeliver.toml is what runs here)\n{}\
              \x20 redeliver destination list\n\
              \x20 redeliver dead issues\n\
              \x20 redeliver destination pause billing --why 'to see'\n\
              {}\n",
             INTERESTED.join(", "),
+            setting::first(),
             self.end(),
         )
     }

@@ -91,6 +91,16 @@ pub(super) fn write(
     Ok(file)
 }
 
+/// What commands in the demo's folder need first, if anything: what the environment says goes before every file.
+pub(super) fn first() -> &'static str {
+    match std::env::var_os("REDELIVER_DATABASE") {
+        Some(address) if !address.is_empty() => {
+            "\x20 unset REDELIVER_DATABASE   (it names another outbox, and goes before the redeliver.toml)\n"
+        }
+        _ => "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use redeliver_outbox::config::Config;

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use crate::{commands::outbox::database::Outbox, exit::BadInput, readable};
 
-/// How many of the newest acts are looked through.
-const LOOKED_AT: usize = 1000;
+/// How many acts are looked through at a time: a redrive of many writes one a message, and the first import may be behind all of them.
+const AT_A_TIME: usize = 1000;
 
 /// An entry `import` of the audit trail, as far as it matters here.
 #[derive(Debug, Deserialize)]
@@ -17,27 +17,51 @@ struct Entry {
     up_to: Option<String>,
 }
 
-/// Refuses to read rows again that would not be known again.
-pub(super) async fn check(name: &str, outbox: &Outbox) -> anyhow::Result<()> {
-    let acts = outbox.desk().audit(LOOKED_AT).await;
-    let acts = acts.map_err(|error| outbox.named(error.into()))?;
-    // The newest first.
-    let entries: Vec<Entry> = acts
-        .iter()
-        .filter(|act| act.action == "import" && act.message.is_none())
-        .filter_map(|act| serde_json::from_str(&act.detail).ok())
-        .filter(|entry: &Entry| entry.import == name)
-        .collect();
-    forgotten(name, &entries, Timestamp::wall()).map_or(Ok(()), |refusal| Err(refusal.into()))
+/// What the runs so far did.
+#[derive(Debug, Default)]
+struct Before {
+    /// When the first of them began.
+    first: Option<Timestamp>,
+    /// How far the last of them came.
+    up_to: Option<String>,
 }
 
-fn forgotten(name: &str, entries: &[Entry], now: Timestamp) -> Option<BadInput> {
-    let begun = entries.iter().filter_map(|entry| entry.began_at.parse().ok());
-    let first: Timestamp = begun.min()?;
+impl Before {
+    /// Takes in an entry that is older than those so far.
+    fn add(&mut self, entry: Entry) {
+        let began = entry.began_at.parse().ok();
+        self.first = self.first.into_iter().chain(began).min();
+        self.up_to = self.up_to.take().or(entry.up_to);
+    }
+}
+
+/// Refuses to read rows again that would not be known again.
+pub(super) async fn check(name: &str, outbox: &Outbox) -> anyhow::Result<()> {
+    let (mut before, mut page_before) = (Before::default(), None);
+    loop {
+        // Nothing of a message is looked at, and so nothing has to be hidden.
+        let acts = outbox.revealed().audit_page(page_before, AT_A_TIME).await;
+        let acts = acts.map_err(|error| outbox.named(error.into()))?;
+        page_before = acts.last().map(|oldest| oldest.number);
+        let is_last = acts.len() < AT_A_TIME;
+        acts.iter()
+            .filter(|act| act.action == "import" && act.message.is_none())
+            .filter_map(|act| serde_json::from_str(&act.detail).ok())
+            .filter(|entry: &Entry| entry.import == name)
+            .for_each(|entry| before.add(entry));
+        if is_last {
+            break;
+        }
+    }
+    forgotten(name, &before, Timestamp::wall()).map_or(Ok(()), |refusal| Err(refusal.into()))
+}
+
+fn forgotten(name: &str, before: &Before, now: Timestamp) -> Option<BadInput> {
+    let first = before.first?;
     if now.since(first) < limits::DEDUPLICATION_RETENTION {
         return None;
     }
-    let last = entries.iter().find_map(|entry| entry.up_to.as_deref());
+    let last = before.up_to.as_deref();
     let (last, kept) = (
         last.unwrap_or("VALUE"),
         duration::display(limits::DEDUPLICATION_RETENTION),
@@ -62,15 +86,14 @@ mod tests {
             began_at: began_at.to_owned(),
             up_to: Some(up_to.to_owned()),
         };
-        let entries = [
-            entry("2026-11-08T10:00:00.000Z", "20"),
-            entry("2026-11-01T10:00:00.000Z", "10"),
-        ];
+        let mut before = Before::default();
+        before.add(entry("2026-11-08T10:00:00.000Z", "20"));
+        before.add(entry("2026-11-01T10:00:00.000Z", "10"));
         let first: Timestamp = "2026-11-01T10:00:00.000Z".parse().unwrap();
         let after = |days: u64| first.plus(Duration::from_secs(days * 86_400));
-        assert!(forgotten("shop", &[], after(100)).is_none());
-        assert!(forgotten("shop", &entries, after(6)).is_none());
-        let refused = forgotten("shop", &entries, after(8)).unwrap().to_string();
+        assert!(forgotten("shop", &Before::default(), after(100)).is_none());
+        assert!(forgotten("shop", &before, after(6)).is_none());
+        let refused = forgotten("shop", &before, after(8)).unwrap().to_string();
         assert!(refused.contains("since 2026-11-01T10:00:00.000Z"), "{refused}");
         assert!(refused.contains("--after 20"), "{refused}");
     }

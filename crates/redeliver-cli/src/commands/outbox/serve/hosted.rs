@@ -26,13 +26,14 @@ pub(in crate::commands) struct Hosted {
 }
 
 impl Hosted {
-    /// Makes the tables of a new database, opens the desk and starts the relay.
+    /// Makes the tables of a new database, opens the desk and starts the relay. The environment is not asked: what is shown has an outbox
+    /// of its own, and `REDELIVER_DATABASE` names one that somebody means in earnest.
     pub(in crate::commands) async fn start(
         config: &Path,
         listen: Option<Listen>,
         witness: Arc<dyn Witness>,
     ) -> anyhow::Result<Self> {
-        let settings = Settings::read(None, Some(config))?;
+        let settings = Settings::read_alone(config)?;
         let door = Door::choose(listen, false, &settings.server)?;
         let outbox = Outbox::open(settings).await?;
         let layout = outbox.desk().usual_layout();
