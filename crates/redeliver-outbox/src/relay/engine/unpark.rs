@@ -40,7 +40,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// So many without a route come back at a time, with a pause after each, so that what else is due is not kept waiting behind them.
 const OTHERS: usize = 1000;
 /// Only owners put messages away, so that all is found when shards come. But a server that loses its last commits puts away again what
-/// had come back. The look passes over all that is away: half a second for a million rows.
+/// had come back. The look passes over all that is away: about half a second for a million rows on SQLite.
 const LOOK_FOR_OTHERS: Duration = Duration::from_secs(600);
 
 impl Unparking {
