@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::limits::JOB_LATELY;
 
 fn tally(matched: u64, released: u64, delivered: u64, failing: u64, failed: u64) -> Tally {
     Tally {
