@@ -25,6 +25,7 @@ use redeliver::{address, clock};
 use redeliver_outbox::{
     config::Listen,
     desk::{Filter, MessageRef},
+    relay::Witness,
     store::StoreErrorKind,
 };
 use serde_json::json;
@@ -88,16 +89,22 @@ pub(crate) struct ServeArgs {
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Why a relay stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Stop {
     Told,
     Empty,
     TimeUp,
     /// Nobody can see what is to be shown.
     Unseen,
+    /// A relay ended that nobody had told to, in this way.
+    Broken(String),
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
+    witnessed(args, Arc::new(())).await
+}
+
+async fn witnessed(args: ServeArgs, witness: Arc<dyn Witness>) -> anyhow::Result<Exit> {
     // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
     let settings = args.database.settings()?;
     let door = Door::choose(args.listen, args.until_empty, &settings.server)?;
@@ -118,7 +125,7 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     // Before there is a relay: one that cannot be had in full is not begun.
     let (door, beside) = (door.listen(telling).await?, outbox.desk_beside().await?);
     door.tell(telling);
-    let relays = Relays::start(&outbox, &reader, Arc::new(()), &telemetry);
+    let relays = Relays::start(&outbox, &reader, witness, &telemetry);
     let mut serving = Serving {
         desk: door.open(&outbox, beside, relays.counting(), &telemetry),
         relays,
@@ -145,7 +152,10 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     if in_flight > 0 {
         telling.stops(in_flight, outbox.settings.relay.shutdown);
     }
-    let finished = tokio::select! {
+    if let Stop::Broken(how) = &why {
+        telling.broken(how);
+    }
+    let mut finished = tokio::select! {
         finished = relays.stop() => finished,
         signal = signals.next() => {
             telling.left(&Sum::of(&figures));
@@ -154,18 +164,21 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     };
     telemetry.finish().await;
     desk.close().await;
+    finished.clean &= !matches!(why, Stop::Broken(_));
     telling.end(&finished, &Sum::of(&figures));
-    if why == Stop::Unseen {
-        anyhow::bail!(
+    match why {
+        Stop::Unseen => anyhow::bail!(
             "standard output cannot be written to, and messages to \"log\" are shown there: what was not shown is still to be \
              delivered; run `redeliver serve` with an output that takes it"
-        );
+        ),
+        Stop::Broken(how) => anyhow::bail!(
+            "a relay ended by itself: {how}; nothing is lost, and what was on its way is sent again: start `redeliver serve` again, and \
+             report this as a bug"
+        ),
+        _ if !finished.clean => Ok(Exit::Unfinished),
+        Stop::TimeUp if args.until_empty => Ok(Exit::TimeUp),
+        Stop::TimeUp | Stop::Told | Stop::Empty => Ok(Exit::Done),
     }
-    Ok(match (finished.clean, why) {
-        (false, _) => Exit::Unfinished,
-        (true, Stop::TimeUp) if args.until_empty => Exit::TimeUp,
-        (true, _) => Exit::Done,
-    })
 }
 
 /// What comes after some serving.
@@ -188,17 +201,25 @@ struct Serving {
 impl Serving {
     /// Goes on until something else is wanted.
     async fn on(
-        &self,
+        &mut self,
         args: &ServeArgs,
         signals: &mut Signals,
         over: Pin<&mut impl Future<Output = ()>>,
     ) -> Next {
-        let (telling, outbox, figures) = (self.telling, &self.outbox, &self.relays.figures);
+        let Self {
+            relays,
+            reader,
+            outbox,
+            telling,
+            ..
+        } = self;
+        let (telling, outbox, figures) = (*telling, &*outbox, &relays.figures.clone());
         let ended = async {
             tokio::select! {
+                how = relays.broken() => Stop::Broken(how),
                 () = over => Stop::TimeUp,
                 () = emptied(args.until_empty, telling, outbox) => Stop::Empty,
-                () = self.reader.gone() => Stop::Unseen,
+                () = reader.gone() => Stop::Unseen,
                 never = retention::forget(outbox) => match never {},
                 never = jobs::step(outbox, |step| jobs::tell(telling, step)) => match never {},
                 never = figures::tell(telling, figures) => match never {},
@@ -305,5 +326,50 @@ async fn look_first(telling: Telling, outbox: &Outbox) -> anyhow::Result<()> {
             telling.waits(&format!("{}: {error}", outbox.address()));
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use clap::Parser;
+    use redeliver_outbox::relay::Happening;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        serve: ServeArgs,
+    }
+
+    /// A relay that owns a shard has a bug.
+    #[derive(Debug)]
+    struct Bug;
+
+    impl Witness for Bug {
+        fn saw(&self, happening: Happening<'_>) {
+            assert!(!matches!(happening, Happening::Owned(_)), "planted");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_relay_that_ends_by_itself_ends_the_process() {
+        let name = format!("redeliver-broken-{:016x}", redeliver::entropy::draw());
+        let folder = env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        let database = format!("sqlite://{}", folder.join("redeliver.db").display());
+        let arguments = ["serve", "--json", "--listen", "off", "--database", &database];
+        let args = Alone::parse_from(arguments).serve;
+        let error = witnessed(args, Arc::new(Bug)).await.unwrap_err();
+        assert_eq!(Exit::of(&error), Exit::Failed);
+        let told = error.to_string();
+        assert!(told.starts_with("a relay ended by itself: "), "{told}");
+        assert!(
+            told.contains("planted") && told.contains("start `redeliver serve` again"),
+            "{told}"
+        );
+        fs::remove_dir_all(&folder).unwrap();
     }
 }
