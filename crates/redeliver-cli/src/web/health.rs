@@ -5,19 +5,36 @@ use std::sync::Arc;
 use axum::{
     Router,
     extract::State,
-    http::StatusCode,
+    http::{StatusCode, Uri},
     response::{IntoResponse as _, Response},
     routing::get,
 };
 
 use redeliver_outbox::desk::WorkerRecord;
 
-use super::{problem::Problem, site::Site};
+use super::{
+    problem::{self, Problem},
+    site::Site,
+};
 
 pub(super) fn router() -> Router<Arc<Site>> {
     Router::new()
-        .route("/healthz", get(|| async { "alive\n" }))
+        .route("/healthz", get(alive))
         .route("/readyz", get(ready))
+}
+
+/// The same before there is an outbox.
+pub(super) fn waiting() -> Router {
+    Router::new().route("/healthz", get(alive)).fallback(not_yet)
+}
+
+async fn alive() -> &'static str {
+    "alive\n"
+}
+
+async fn not_yet(uri: Uri) -> Response {
+    let detail = "the database is not there yet: it is waited for, and the relay's log says why";
+    problem::answer(Problem::new(StatusCode::SERVICE_UNAVAILABLE, detail), uri.path())
 }
 
 /// Ready means that the outbox can be reached and that a relay of this process is alive: that another one works says nothing of this one.

@@ -44,7 +44,7 @@ use super::{
 };
 use crate::{
     ending::{Asked, Signals},
-    exit::{Exit, outbox_help},
+    exit::{BadInput, Exit, outbox_help},
     output,
     policy_flags::parse_limit,
     telemetry::{Collector, Telemetry},
@@ -108,26 +108,34 @@ async fn witnessed(args: ServeArgs, witness: Arc<dyn Witness>) -> anyhow::Result
     // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
     let settings = args.database.settings()?;
     let door = Door::choose(args.listen, args.until_empty, &settings.server)?;
-    let collector = Collector::choose(&settings.telemetry, |name| env::var(name).ok())?;
+    let mut start = Start::by(settings)?;
     let mut signals = Signals::listen_as_daemon().context("cannot listen for signals")?;
     let mut over = pin!(after(args.run_for));
     let telling = Telling::install(args.log_format.is_json(args.json), args.verbose);
-    let outbox = tokio::select! {
-        outbox = ready(settings, telling) => outbox?,
-        _ = signals.next() => return Ok(Exit::Done),
-        () = &mut over => {
-            telling.too_late();
-            return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
+    // Before there is an outbox: whoever watches the process sees it live while its database is waited for.
+    let mut desk = door.open(telling).await?;
+    let outbox = loop {
+        tokio::select! {
+            outbox = ready(start.settings.clone(), telling, &mut desk) => break outbox?,
+            asked = signals.asked() => match asked {
+                Asked::End(_) => return Ok(Exit::Done),
+                Asked::Again => start.again(&args.database, &desk, telling),
+            },
+            () = &mut over => {
+                telling.too_late();
+                return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
+            }
         }
     };
     let reader = Reader::default();
-    let telemetry = Telemetry::start(collector);
+    let telemetry = Telemetry::start(start.collector);
     // Before there is a relay: one that cannot be had in full is not begun.
-    let (door, beside) = (door.listen(telling).await?, outbox.desk_beside().await?);
-    door.tell(telling);
+    let beside = outbox.desk_beside().await?;
     let relays = Relays::start(&outbox, &reader, witness, &telemetry);
+    desk.show(&outbox, beside, relays.counting(), &telemetry);
+    desk.tell(telling);
     let mut serving = Serving {
-        desk: door.open(&outbox, beside, relays.counting(), &telemetry),
+        desk,
         relays,
         reader,
         outbox,
@@ -178,6 +186,36 @@ async fn witnessed(args: ServeArgs, witness: Arc<dyn Witness>) -> anyhow::Result
         _ if !finished.clean => Ok(Exit::Unfinished),
         Stop::TimeUp if args.until_empty => Ok(Exit::TimeUp),
         Stop::TimeUp | Stop::Told | Stop::Empty => Ok(Exit::Done),
+    }
+}
+
+/// What a relay is started by, which may still change while its database is waited for.
+struct Start {
+    settings: Settings,
+    collector: Option<Collector>,
+}
+
+impl Start {
+    fn by(settings: Settings) -> Result<Self, BadInput> {
+        let collector = Collector::choose(&settings.telemetry, |name| env::var(name).ok())?;
+        Ok(Self { settings, collector })
+    }
+
+    /// Reads the configuration again: it may be what is waited for. Only where the desk is open is decided already.
+    fn again(&mut self, flags: &DatabaseFlags, desk: &OpenDesk, telling: Telling) {
+        let listen = self.settings.server.listen;
+        match reload::read(flags, &self.settings, desk).and_then(Self::by) {
+            Ok(start) => *self = start,
+            Err(error) => return telling.not_reloaded(&error.to_string()),
+        }
+        let server = &mut self.settings.server;
+        let later: &[&str] = match server.listen == listen {
+            true => &[],
+            false => &["server.listen"],
+        };
+        server.listen = listen;
+        let names: Vec<&str> = self.settings.routes.iter().map(|(name, _)| name).collect();
+        telling.reloaded(&names, later);
     }
 }
 
@@ -237,15 +275,15 @@ impl Serving {
 }
 
 /// The outbox, once its server is there and nothing is known that a person has to mend first.
-async fn ready(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
-    let outbox = opened(settings, telling).await?;
+async fn ready(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Outbox> {
+    let outbox = opened(settings, telling, desk).await?;
     greet(telling, &outbox.settings);
     look_first(telling, &outbox).await?;
     Ok(outbox)
 }
 
 /// The outbox, once its server is there.
-async fn opened(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
+async fn opened(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Outbox> {
     let mut waited = false;
     loop {
         // On a task of its own: SQLite waits for another one's lock where it stands, and signals and time go on meanwhile.
@@ -257,6 +295,7 @@ async fn opened(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> 
         };
         if !waited {
             telling.waits(&output::causes(&error));
+            desk.tell(telling);
         }
         waited = true;
         clock::sleep(AGAIN).await;
