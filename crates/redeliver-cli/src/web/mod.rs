@@ -36,10 +36,9 @@ pub(crate) use self::{
 /// The most bytes of a request's body: a payload of the largest size, written as base64 in JSON.
 const BODY_LIMIT: usize = 2 << 20;
 
-/// What answers each request by the site that there is when it comes.
-pub(crate) fn service(site: watch::Receiver<Arc<Site>>) -> Router {
-    let routers = Mutex::new((Arc::clone(&site.borrow()), router(Arc::clone(&site.borrow()))));
-    let routers = Arc::new((site, routers));
+/// What answers each request by the site that there is when it comes, if there is one already.
+pub(crate) fn service(site: watch::Receiver<Option<Arc<Site>>>) -> Router {
+    let routers = Arc::new((site, Mutex::new((None, waiting()))));
     Router::new().fallback(move |request: Request| {
         let router = current(&routers.0, &routers.1);
         async move { router.oneshot(request).await }
@@ -47,13 +46,20 @@ pub(crate) fn service(site: watch::Receiver<Arc<Site>>) -> Router {
 }
 
 /// The router of the site that there is now, made once a site.
-fn current(site: &watch::Receiver<Arc<Site>>, made: &Mutex<(Arc<Site>, Router)>) -> Router {
-    let site = Arc::clone(&site.borrow());
+fn current(site: &watch::Receiver<Option<Arc<Site>>>, made: &Mutex<(Option<Arc<Site>>, Router)>) -> Router {
+    let site = site.borrow().clone();
     let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
-    if !Arc::ptr_eq(&made.0, &site) {
-        *made = (Arc::clone(&site), router(site));
+    if let Some(site) = site
+        && made.0.as_ref().is_none_or(|known| !Arc::ptr_eq(known, &site))
+    {
+        *made = (Some(Arc::clone(&site)), router(site));
     }
     made.1.clone()
+}
+
+/// What is answered while there is no outbox to look into yet: that the process lives. It tells nothing else, and so asks nobody.
+fn waiting() -> Router {
+    health::waiting().layer(middleware::from_fn(headers::add))
 }
 
 /// Everything that is answered. What guards stands around all of it, so that a route cannot be left out.

@@ -39,6 +39,8 @@ pub(crate) struct Metrics {
 pub(crate) struct Counting {
     pub(crate) past: Vec<Arc<Figures>>,
     pub(crate) now: Vec<Arc<Figures>>,
+    /// What all of them are called in the tables.
+    pub(crate) workers: Vec<String>,
 }
 
 impl Counting {
@@ -69,6 +71,11 @@ impl Metrics {
             spans,
             kept: Arc::new(kept),
         }
+    }
+
+    /// Whether a worker is one of this process.
+    pub(super) fn is_ours(&self, worker: &str) -> bool {
+        self.relays.workers.iter().any(|ours| ours == worker)
     }
 
     /// Of the same process with other relays or destinations.

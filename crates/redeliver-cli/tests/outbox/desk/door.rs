@@ -50,3 +50,43 @@ fn a_desk_closes_although_a_browser_keeps_its_connection() {
     desk.signal("-TERM");
     assert_eq!(desk.ended(), Some(0));
 }
+
+/// Whoever watches the process must not end it because its database is away, nor send anybody to it.
+#[cfg(unix)]
+#[test]
+fn a_process_lives_while_its_database_is_waited_for() {
+    const ONE: &str = "[destinations.one]\ntype = \"log\"\n";
+    let folder = Folder::new();
+    // Nobody listens at a port that was just given back.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    folder.write(
+        "redeliver.toml",
+        format!("database = \"mysql://nobody@127.0.0.1:{port}/none\"\n{ONE}"),
+    );
+    let desk = Desk::open(&folder);
+    desk.until_said("waiting");
+    assert_eq!(desk.get("/healthz").body, "alive\n");
+    for path in ["/readyz", "/", "/api/v1/status", "/metrics"] {
+        let answer = desk.get(path);
+        assert_eq!(answer.status, 503, "{path}: {answer:?}");
+        assert!(answer.body.contains("is not there yet"), "{path}: {answer:?}");
+    }
+    folder.write("redeliver.toml", "");
+    desk.signal("-HUP");
+    desk.until_said("not_reloaded");
+    // The address was wrong, and is mended without another start.
+    folder.write(
+        "redeliver.toml",
+        format!("database = \"sqlite://there.db\"\n[server]\nlisten = \"off\"\n{ONE}"),
+    );
+    desk.signal("-HUP");
+    let told = desk.until_said("reloaded");
+    assert_eq!(told["needs_restart"], serde_json::json!(["server.listen"]));
+    assert_eq!(desk.until_said("started")["database"], "sqlite://there.db");
+    desk.until("/readyz", |answer| answer.status == 200);
+    desk.until("/api/v1/status", |answer| answer.status == 200);
+    desk.signal("-TERM");
+    assert_eq!(desk.ended(), Some(0));
+}

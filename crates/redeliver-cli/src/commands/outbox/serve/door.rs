@@ -37,8 +37,11 @@ pub(super) struct OpenDesk(Option<Open>);
 #[derive(Debug)]
 struct Open {
     address: SocketAddr,
-    /// What answers; another one after the configuration was changed.
-    site: watch::Sender<Arc<Site>>,
+    url: String,
+    /// Whether it was told where it is.
+    told: bool,
+    /// What answers, once there is an outbox; another one after the configuration was changed.
+    site: watch::Sender<Option<Arc<Site>>>,
     end: oneshot::Sender<()>,
     answering: JoinHandle<()>,
 }
@@ -65,81 +68,86 @@ impl Door {
         })
     }
 
-    /// Takes the address, which nobody is answered at yet.
-    pub(super) async fn listen(self, telling: Telling) -> anyhow::Result<TakenDoor> {
+    /// Takes the address, and answers there.
+    pub(super) async fn open(self, telling: Telling) -> anyhow::Result<OpenDesk> {
         let Some(address) = self.address else {
-            return Ok(TakenDoor(None));
+            return Ok(OpenDesk(None));
         };
         match Listening::at(address).await {
-            Ok(listening) => Ok(TakenDoor(Some(listening))),
+            Ok(listening) => Ok(OpenDesk::at(listening)),
             Err(error) if self.asked => Err(not_had(address, &error)),
             Err(error) => {
                 telling.no_desk(address, &taken(&error));
-                Ok(TakenDoor(None))
+                Ok(OpenDesk(None))
             }
         }
     }
 
     /// The same for a desk that is there to be looked at: where the usual address is taken, it is at any that is free.
-    pub(super) async fn listen_anywhere(self) -> anyhow::Result<TakenDoor> {
+    pub(super) async fn open_anywhere(self) -> anyhow::Result<OpenDesk> {
         let Some(address) = self.address else {
-            return Ok(TakenDoor(None));
+            return Ok(OpenDesk(None));
         };
         let listening = match Listening::at(address).await {
             Err(_) if !self.asked => Listening::at(SocketAddr::new(address.ip(), 0)).await,
             listening => listening,
         };
         let listening = listening.map_err(|error| not_had(address, &error))?;
-        Ok(TakenDoor(Some(listening)))
+        Ok(OpenDesk::at(listening))
     }
 }
 
-/// An address that is ours, or none.
-#[derive(Debug)]
-pub(super) struct TakenDoor(Option<Listening>);
-
-impl TakenDoor {
-    /// Where a browser goes, if it is open anywhere.
-    pub(super) fn url(&self) -> Option<String> {
-        self.0.as_ref().map(Listening::url)
-    }
-
-    pub(super) fn tell(&self, telling: Telling) {
-        if let Some(listening) = &self.0 {
-            telling.note(
-                &format!("dashboard and API at {}", listening.url()),
-                &json!({ "event": "listening", "url": listening.url(), "address": listening.address().to_string() }),
-            );
-        }
-    }
-
-    /// Answers there, beside these relays.
-    pub(super) fn open(
-        self,
-        outbox: &Outbox,
-        desk: Arc<dyn JobDesk>,
-        relays: Counting,
-        telemetry: &Telemetry,
-    ) -> OpenDesk {
-        let Some(listening) = self.0 else {
-            return OpenDesk(None);
-        };
-        let guard = Guard::new(&outbox.settings.server);
-        let about = about(outbox);
-        let metrics = Metrics::of(relays, telemetry.counts(), &about.routes);
-        let site = watch::Sender::new(Arc::new(Site::new(desk, guard, about, metrics)));
+impl OpenDesk {
+    /// Answers at an address that is ours: until there is an outbox, that there is none yet.
+    fn at(listening: Listening) -> Self {
+        let site = watch::Sender::new(None);
         let (end, ended) = oneshot::channel();
-        let address = listening.address();
+        let (address, url) = (listening.address(), listening.url());
         let answering = tokio::spawn(listening.answer(web::service(site.subscribe()), async {
             // A sender that is gone says the same as one that says so.
             drop(ended.await);
         }));
-        OpenDesk(Some(Open {
+        Self(Some(Open {
             address,
+            url,
+            told: false,
             site,
             end,
             answering,
         }))
+    }
+
+    /// Where a browser goes, if it is open anywhere.
+    pub(super) fn url(&self) -> Option<&str> {
+        self.0.as_ref().map(|open| open.url.as_str())
+    }
+
+    /// Tells once where it is.
+    pub(super) fn tell(&mut self, telling: Telling) {
+        if let Some(open) = self.0.as_mut().filter(|open| !open.told) {
+            open.told = true;
+            telling.note(
+                &format!("dashboard and API at {}", open.url),
+                &json!({ "event": "listening", "url": open.url, "address": open.address.to_string() }),
+            );
+        }
+    }
+
+    /// Shows this outbox from now on, beside these relays.
+    pub(super) fn show(
+        &self,
+        outbox: &Outbox,
+        desk: Arc<dyn JobDesk>,
+        relays: Counting,
+        telemetry: &Telemetry,
+    ) {
+        if let Some(open) = &self.0 {
+            let guard = Guard::new(&outbox.settings.server);
+            let about = about(outbox);
+            let metrics = Metrics::of(relays, telemetry.counts(), &about.routes);
+            let site = Site::new(desk, guard, about, metrics);
+            open.site.send_replace(Some(Arc::new(site)));
+        }
     }
 }
 
@@ -186,9 +194,11 @@ impl OpenDesk {
     pub(super) fn follow(&self, outbox: &Outbox, relays: Counting) {
         if let Some(open) = &self.0 {
             open.site.send_modify(|site| {
-                let (guard, about) = (site.guard.renewed(&outbox.settings.server), about(outbox));
-                let metrics = site.metrics.renewed(relays, &about.routes);
-                *site = Arc::new(site.renewed(guard, about, metrics));
+                if let Some(site) = site {
+                    let (guard, about) = (site.guard.renewed(&outbox.settings.server), about(outbox));
+                    let metrics = site.metrics.renewed(relays, &about.routes);
+                    *site = Arc::new(site.renewed(guard, about, metrics));
+                }
             });
         }
     }

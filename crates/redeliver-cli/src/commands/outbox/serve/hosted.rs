@@ -22,7 +22,6 @@ pub(in crate::commands) struct Hosted {
     outbox: Outbox,
     relays: Relays,
     open: OpenDesk,
-    url: Option<String>,
 }
 
 impl Hosted {
@@ -38,19 +37,11 @@ impl Hosted {
         let outbox = Outbox::open(settings).await?;
         let layout = outbox.desk().usual_layout();
         outbox.desk().migrate(layout, None).await?;
-        let (door, telemetry) = (door.listen_anywhere().await?, Telemetry::start(None));
+        let (open, telemetry) = (door.open_anywhere().await?, Telemetry::start(None));
         let relays = Relays::start(&outbox, &Reader::default(), witness, &telemetry);
-        Ok(Self {
-            url: door.url(),
-            open: door.open(
-                &outbox,
-                Arc::clone(&outbox.opened.desk),
-                relays.counting(),
-                &telemetry,
-            ),
-            outbox,
-            relays,
-        })
+        let desk = Arc::clone(&outbox.opened.desk);
+        open.show(&outbox, desk, relays.counting(), &telemetry);
+        Ok(Self { outbox, relays, open })
     }
 
     pub(in crate::commands) fn desk(&self) -> &dyn Desk {
@@ -59,7 +50,7 @@ impl Hosted {
 
     /// Where the dashboard is, if it is anywhere.
     pub(in crate::commands) fn url(&self) -> Option<&str> {
-        self.url.as_deref()
+        self.open.url()
     }
 
     /// What goes on beside the relay, for as long as it runs: the steps of jobs that were begun at the desk.

@@ -25,6 +25,7 @@ use redeliver::{address, clock};
 use redeliver_outbox::{
     config::Listen,
     desk::{Filter, MessageRef},
+    relay::Witness,
     store::StoreErrorKind,
 };
 use serde_json::json;
@@ -43,7 +44,7 @@ use super::{
 };
 use crate::{
     ending::{Asked, Signals},
-    exit::{Exit, outbox_help},
+    exit::{BadInput, Exit, outbox_help},
     output,
     policy_flags::parse_limit,
     telemetry::{Collector, Telemetry},
@@ -88,39 +89,53 @@ pub(crate) struct ServeArgs {
 const AGAIN: Duration = Duration::from_secs(2);
 
 /// Why a relay stops.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 enum Stop {
     Told,
     Empty,
     TimeUp,
     /// Nobody can see what is to be shown.
     Unseen,
+    /// A relay ended that nobody had told to, in this way.
+    Broken(String),
 }
 
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
+    witnessed(args, Arc::new(())).await
+}
+
+async fn witnessed(args: ServeArgs, witness: Arc<dyn Witness>) -> anyhow::Result<Exit> {
     // Before signals are listened for: reading what never comes, such as a pipe that nobody writes to, ends as that of any program.
     let settings = args.database.settings()?;
     let door = Door::choose(args.listen, args.until_empty, &settings.server)?;
-    let collector = Collector::choose(&settings.telemetry, |name| env::var(name).ok())?;
+    let mut start = Start::by(settings)?;
     let mut signals = Signals::listen_as_daemon().context("cannot listen for signals")?;
     let mut over = pin!(after(args.run_for));
     let telling = Telling::install(args.log_format.is_json(args.json), args.verbose);
-    let outbox = tokio::select! {
-        outbox = ready(settings, telling) => outbox?,
-        _ = signals.next() => return Ok(Exit::Done),
-        () = &mut over => {
-            telling.too_late();
-            return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
+    // Before there is an outbox: whoever watches the process sees it live while its database is waited for.
+    let mut desk = door.open(telling).await?;
+    let outbox = loop {
+        tokio::select! {
+            outbox = ready(start.settings.clone(), telling, &mut desk) => break outbox?,
+            asked = signals.asked() => match asked {
+                Asked::End(_) => return Ok(Exit::Done),
+                Asked::Again => start.again(&args.database, &desk, telling),
+            },
+            () = &mut over => {
+                telling.too_late();
+                return Ok(if args.until_empty { Exit::TimeUp } else { Exit::Unreachable });
+            }
         }
     };
     let reader = Reader::default();
-    let telemetry = Telemetry::start(collector);
+    let telemetry = Telemetry::start(start.collector);
     // Before there is a relay: one that cannot be had in full is not begun.
-    let (door, beside) = (door.listen(telling).await?, outbox.desk_beside().await?);
-    door.tell(telling);
-    let relays = Relays::start(&outbox, &reader, Arc::new(()), &telemetry);
+    let beside = outbox.desk_beside().await?;
+    let relays = Relays::start(&outbox, &reader, witness, &telemetry);
+    desk.show(&outbox, beside, relays.counting(), &telemetry);
+    desk.tell(telling);
     let mut serving = Serving {
-        desk: door.open(&outbox, beside, relays.counting(), &telemetry),
+        desk,
         relays,
         reader,
         outbox,
@@ -145,7 +160,10 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     if in_flight > 0 {
         telling.stops(in_flight, outbox.settings.relay.shutdown);
     }
-    let finished = tokio::select! {
+    if let Stop::Broken(how) = &why {
+        telling.broken(how);
+    }
+    let mut finished = tokio::select! {
         finished = relays.stop() => finished,
         signal = signals.next() => {
             telling.left(&Sum::of(&figures));
@@ -154,18 +172,51 @@ pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     };
     telemetry.finish().await;
     desk.close().await;
+    finished.clean &= !matches!(why, Stop::Broken(_));
     telling.end(&finished, &Sum::of(&figures));
-    if why == Stop::Unseen {
-        anyhow::bail!(
+    match why {
+        Stop::Unseen => anyhow::bail!(
             "standard output cannot be written to, and messages to \"log\" are shown there: what was not shown is still to be \
              delivered; run `redeliver serve` with an output that takes it"
-        );
+        ),
+        Stop::Broken(how) => anyhow::bail!(
+            "a relay ended by itself: {how}; nothing is lost, and what was on its way is sent again: start `redeliver serve` again, and \
+             report this as a bug"
+        ),
+        _ if !finished.clean => Ok(Exit::Unfinished),
+        Stop::TimeUp if args.until_empty => Ok(Exit::TimeUp),
+        Stop::TimeUp | Stop::Told | Stop::Empty => Ok(Exit::Done),
     }
-    Ok(match (finished.clean, why) {
-        (false, _) => Exit::Unfinished,
-        (true, Stop::TimeUp) if args.until_empty => Exit::TimeUp,
-        (true, _) => Exit::Done,
-    })
+}
+
+/// What a relay is started by, which may still change while its database is waited for.
+struct Start {
+    settings: Settings,
+    collector: Option<Collector>,
+}
+
+impl Start {
+    fn by(settings: Settings) -> Result<Self, BadInput> {
+        let collector = Collector::choose(&settings.telemetry, |name| env::var(name).ok())?;
+        Ok(Self { settings, collector })
+    }
+
+    /// Reads the configuration again: it may be what is waited for. Only where the desk is open is decided already.
+    fn again(&mut self, flags: &DatabaseFlags, desk: &OpenDesk, telling: Telling) {
+        let listen = self.settings.server.listen;
+        match reload::read(flags, &self.settings, desk).and_then(Self::by) {
+            Ok(start) => *self = start,
+            Err(error) => return telling.not_reloaded(&error.to_string()),
+        }
+        let server = &mut self.settings.server;
+        let later: &[&str] = match server.listen == listen {
+            true => &[],
+            false => &["server.listen"],
+        };
+        server.listen = listen;
+        let names: Vec<&str> = self.settings.routes.iter().map(|(name, _)| name).collect();
+        telling.reloaded(&names, later);
+    }
 }
 
 /// What comes after some serving.
@@ -188,17 +239,25 @@ struct Serving {
 impl Serving {
     /// Goes on until something else is wanted.
     async fn on(
-        &self,
+        &mut self,
         args: &ServeArgs,
         signals: &mut Signals,
         over: Pin<&mut impl Future<Output = ()>>,
     ) -> Next {
-        let (telling, outbox, figures) = (self.telling, &self.outbox, &self.relays.figures);
+        let Self {
+            relays,
+            reader,
+            outbox,
+            telling,
+            ..
+        } = self;
+        let (telling, outbox, figures) = (*telling, &*outbox, &relays.figures.clone());
         let ended = async {
             tokio::select! {
+                how = relays.broken() => Stop::Broken(how),
                 () = over => Stop::TimeUp,
                 () = emptied(args.until_empty, telling, outbox) => Stop::Empty,
-                () = self.reader.gone() => Stop::Unseen,
+                () = reader.gone() => Stop::Unseen,
                 never = retention::forget(outbox) => match never {},
                 never = jobs::step(outbox, |step| jobs::tell(telling, step)) => match never {},
                 never = figures::tell(telling, figures) => match never {},
@@ -216,15 +275,15 @@ impl Serving {
 }
 
 /// The outbox, once its server is there and nothing is known that a person has to mend first.
-async fn ready(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
-    let outbox = opened(settings, telling).await?;
+async fn ready(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Outbox> {
+    let outbox = opened(settings, telling, desk).await?;
     greet(telling, &outbox.settings);
     look_first(telling, &outbox).await?;
     Ok(outbox)
 }
 
 /// The outbox, once its server is there.
-async fn opened(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> {
+async fn opened(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Outbox> {
     let mut waited = false;
     loop {
         // On a task of its own: SQLite waits for another one's lock where it stands, and signals and time go on meanwhile.
@@ -236,6 +295,7 @@ async fn opened(settings: Settings, telling: Telling) -> anyhow::Result<Outbox> 
         };
         if !waited {
             telling.waits(&output::causes(&error));
+            desk.tell(telling);
         }
         waited = true;
         clock::sleep(AGAIN).await;
@@ -305,5 +365,50 @@ async fn look_first(telling: Telling, outbox: &Outbox) -> anyhow::Result<()> {
             telling.waits(&format!("{}: {error}", outbox.address()));
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use clap::Parser;
+    use redeliver_outbox::relay::Happening;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Alone {
+        #[command(flatten)]
+        serve: ServeArgs,
+    }
+
+    /// A relay that owns a shard has a bug.
+    #[derive(Debug)]
+    struct Bug;
+
+    impl Witness for Bug {
+        fn saw(&self, happening: Happening<'_>) {
+            assert!(!matches!(happening, Happening::Owned(_)), "planted");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_relay_that_ends_by_itself_ends_the_process() {
+        let name = format!("redeliver-broken-{:016x}", redeliver::entropy::draw());
+        let folder = env::temp_dir().join(name);
+        fs::create_dir(&folder).unwrap();
+        let database = format!("sqlite://{}", folder.join("redeliver.db").display());
+        let arguments = ["serve", "--json", "--listen", "off", "--database", &database];
+        let args = Alone::parse_from(arguments).serve;
+        let error = witnessed(args, Arc::new(Bug)).await.unwrap_err();
+        assert_eq!(Exit::of(&error), Exit::Failed);
+        let told = error.to_string();
+        assert!(told.starts_with("a relay ended by itself: "), "{told}");
+        assert!(
+            told.contains("planted") && told.contains("start `redeliver serve` again"),
+            "{told}"
+        );
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

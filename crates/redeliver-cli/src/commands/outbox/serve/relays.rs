@@ -17,13 +17,22 @@ const HANDOVER: Duration = Duration::from_secs(2);
 
 /// The relays of this process: as many as it is configured to run on a server, and one on SQLite, which has one writer.
 pub(super) struct Relays {
-    running: JoinSet<Finished>,
+    running: JoinSet<Ended>,
     /// Of all that have ever run, so that sums only grow.
     pub(super) figures: Vec<Arc<Figures>>,
     /// Where those of the newest settings begin.
     running_since: usize,
     stop: watch::Sender<bool>,
     witness: Arc<dyn Witness>,
+    /// The names of all that have ever run: none is ever given twice.
+    workers: Vec<String>,
+}
+
+/// How a relay ended.
+struct Ended {
+    finished: Finished,
+    /// Whether it was told to.
+    told: bool,
 }
 
 impl Relays {
@@ -39,6 +48,7 @@ impl Relays {
             running_since: 0,
             stop: watch::Sender::new(false),
             witness,
+            workers: Vec::new(),
         };
         relays.begin(outbox, reader, telemetry);
         relays
@@ -50,6 +60,7 @@ impl Relays {
         Counting {
             past: past.to_vec(),
             now: now.to_vec(),
+            workers: self.workers.clone(),
         }
     }
 
@@ -64,7 +75,9 @@ impl Relays {
         self.stop = watch::Sender::new(false);
         for _ in 0..count {
             let store = Arc::clone(&outbox.opened.store);
-            let mut relay = Relay::new(store, reader.of(&settings.routes), config(settings))
+            let config = config(settings);
+            self.workers.push(config.worker.0.clone());
+            let mut relay = Relay::new(store, reader.of(&settings.routes), config)
                 .witnessed_by(Arc::clone(&self.witness));
             if let Some(tracer) = telemetry.tracer() {
                 relay = relay.traced_by(tracer);
@@ -73,9 +86,11 @@ impl Relays {
             let mut stopped = self.stop.subscribe();
             self.running.spawn(async move {
                 // A sender that is gone says the same as one that says stop.
-                relay
-                    .run(async move { drop(stopped.wait_for(|stop| *stop).await) })
-                    .await
+                let finished = relay
+                    .run(async { drop(stopped.wait_for(|stop| *stop).await) })
+                    .await;
+                let told = *stopped.borrow();
+                Ended { finished, told }
             });
         }
     }
@@ -96,6 +111,19 @@ impl Relays {
         self.begin(outbox, reader, telemetry);
     }
 
+    /// Waits until a relay ends that nobody told to, and says how: its shards are of no use to anybody until somebody starts another.
+    pub(super) async fn broken(&mut self) -> String {
+        while let Some(ended) = self.running.join_next().await {
+            match ended {
+                // By settings that are not in force any more.
+                Ok(Ended { told: true, .. }) => {}
+                Ok(_) => return "it returned although nobody had told it to".to_owned(),
+                Err(error) => return error.to_string(),
+            }
+        }
+        std::future::pending().await
+    }
+
     pub(super) async fn stop(mut self) -> Finished {
         self.stop.send_replace(true);
         let mut all = Finished {
@@ -104,7 +132,7 @@ impl Relays {
         };
         while let Some(ended) = self.running.join_next().await {
             match ended {
-                Ok(finished) => {
+                Ok(Ended { finished, .. }) => {
                     all.clean &= finished.clean;
                     all.abandoned += finished.abandoned;
                 }

@@ -6,6 +6,7 @@ use super::{
         settings::Settings,
     },
     Serving,
+    door::OpenDesk,
 };
 use crate::exit::BadInput;
 
@@ -13,11 +14,7 @@ impl Serving {
     /// Reads the configuration again. One that makes no sense changes nothing.
     pub(super) async fn reload(&mut self, flags: &DatabaseFlags) {
         let old = &self.outbox.settings;
-        let read = flags.settings().and_then(|settings| {
-            self.desk.check(&settings.server)?;
-            lost(old, &settings).map_or(Ok(settings), Err)
-        });
-        let mut settings = match read {
+        let mut settings = match read(flags, old, &self.desk) {
             Ok(settings) => settings,
             Err(error) => return self.telling.not_reloaded(&error.to_string()),
         };
@@ -29,6 +26,13 @@ impl Serving {
         let names: Vec<&str> = self.outbox.settings.routes.iter().map(|(name, _)| name).collect();
         self.telling.reloaded(&names, &later);
     }
+}
+
+/// The configuration as it is now, if it can take the place of the one before where the desk is open.
+pub(super) fn read(flags: &DatabaseFlags, old: &Settings, desk: &OpenDesk) -> Result<Settings, BadInput> {
+    let settings = flags.settings()?;
+    desk.check(&settings.server)?;
+    lost(old, &settings).map_or(Ok(settings), Err)
 }
 
 /// What was lost rather than changed: a file that is moved, unmounted or half written says nothing, and every message would be quarantined

@@ -141,6 +141,12 @@ impl Telling {
         self.note(&words, &json!({ "event": "not_reloaded", "error": error }));
     }
 
+    /// That a relay ended, and nobody had told it to.
+    pub(super) fn broken(self, how: &str) {
+        let words = format!("a relay ended by itself: {how}");
+        self.note(&words, &json!({ "event": "relay_ended", "error": how }));
+    }
+
     /// That something is still waited for.
     pub(super) fn stops(self, in_flight: u64, at_most: Duration) {
         let words = format!(
