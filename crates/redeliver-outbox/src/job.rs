@@ -273,6 +273,10 @@ pub fn decide(plan: &JobPlan, state: JobState, judged: &Judged, wave: u64, exhau
         (0, ..) if tally.waiting() == 0 => return Decision::Finish,
         (0, ..) => return Decision::Wait,
         _ if plan.canary == 0 => JOB_BATCH as u64,
+        // What others took of it, or what was further away, is made up for.
+        (_, released, JobState::Canary) if released < u64::from(plan.canary) => {
+            u64::from(plan.canary) - released
+        }
         (_, 0, _) => u64::from(plan.canary),
         (_, _, JobState::Canary) if tally.waiting() > 0 => return Decision::Wait,
         _ => wave

@@ -57,8 +57,9 @@ fn a_canary_that_others_made_smaller_is_judged_by_what_is_left_of_it() {
     let plan = JobPlan::default();
     let next = |tally, exhausted| decide(&plan, JobState::Canary, &judged(tally), 5, exhausted);
     assert_eq!(next(tally(100, 2, 0, 1, 1), false), Decision::Stop);
-    assert_eq!(next(tally(100, 2, 0, 1, 0), false), Decision::Wait);
-    assert_eq!(next(tally(100, 2, 2, 0, 0), false), Decision::Release(10));
+    assert_eq!(next(tally(100, 2, 0, 1, 0), false), Decision::Release(3));
+    assert_eq!(next(tally(100, 2, 2, 0, 0), false), Decision::Release(3));
+    assert_eq!(next(tally(100, 5, 4, 0, 0), false), Decision::Wait);
     // There is nothing left to be careful with.
     assert_eq!(next(tally(2, 2, 1, 1, 0), true), Decision::Finish);
 }
@@ -198,12 +199,12 @@ proptest! {
                 Decision::Release(count) => {
                     let count = count as u64;
                     prop_assert!(count > 0 && count <= JOB_BATCH as u64);
-                    if canary > 0 && job.released > 0 {
-                        prop_assert!(state == JobState::Ramping || job.waiting() == 0);
-                        prop_assert!(count <= wave.max(canary.into()) * u64::from(factor));
-                        state = JobState::Ramping;
+                    let first = u64::from(canary);
+                    if state == JobState::Canary && job.released < first {
+                        prop_assert!(count <= first - job.released);
                     } else if canary > 0 {
-                        prop_assert!(count <= u64::from(canary));
+                        prop_assert!(state == JobState::Ramping || job.waiting() == 0);
+                        prop_assert!(count <= wave.max(first) * u64::from(factor));
                     }
                     let enough = if canary == 0 { JOB_CANARY } else { canary };
                     let enough = if job.waiting() == 0 { 1 } else { u64::from(enough) };
@@ -215,6 +216,9 @@ proptest! {
                     out.resize(out.len() + free as usize, Fate::Waiting);
                     wave = count;
                     prop_assert!(out.len() as u64 <= matched);
+                    if out.len() as u64 > first {
+                        state = JobState::Ramping;
+                    }
                 }
                 Decision::Stop => {
                     prop_assert!(job.in_vain() > 0);

@@ -108,6 +108,8 @@ pub const JOB_INTERVAL: Duration = Duration::from_secs(2);
 pub const JOB_STOP_PERMILLE: u16 = 200;
 /// The most dead letters that a job lets out in one step.
 pub const JOB_BATCH: usize = 1000;
+/// How many numbers one step of a job looks through for dead letters that match.
+pub const JOB_WINDOW: i64 = 20_000;
 /// The most messages of a job that nothing is known of yet: more are not let out, and all of them are looked at in one step.
 pub const JOB_BACKLOG: usize = 5000;
 /// How many of the messages that a job let out last, of those of which something is known, it is judged by besides all of them.

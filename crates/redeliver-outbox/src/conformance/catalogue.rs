@@ -378,6 +378,7 @@ macro_rules! __conformance_catalogue {
             job_trouble {
                 s236_a_step_that_fails_keeps_no_other_job
                 s237_a_job_of_a_newer_version_keeps_no_other
+                s238_a_step_looks_no_further_than_its_window
             }
             model {
                 s160_random_histories_agree_with_the_model

@@ -1,16 +1,19 @@
-//! Jobs in trouble: a step that fails, a job that cannot be read.
+//! Jobs in trouble: a step that fails, a job that cannot be read, dead letters that are rare.
+
+use std::time::Duration;
 
 use super::{
     Factory, Failure,
     failure::{Outcome, check, same},
     job::{job, left, new, runner, step},
     redrive::dead_letters,
-    subject::{Subject, act},
+    subject::{HOUR, Subject, act},
 };
 use crate::{
     NewMessage, Timestamp,
     desk::{Job, NewJob},
-    limits::{JOB_RETRY_LATEST, JOB_RETRY_SOONEST},
+    job::Decision,
+    limits::{JOB_RETRY_LATEST, JOB_RETRY_SOONEST, JOB_WINDOW},
     store::{StoreError, StoreErrorKind},
 };
 
@@ -120,5 +123,44 @@ pub(super) async fn s237_a_job_of_a_newer_version_keeps_no_other(factory: &dyn F
         [[Some(String::new())]],
         "what is changed of it"
     );
+    Ok(())
+}
+
+pub(super) async fn s238_a_step_looks_no_further_than_its_window(factory: &dyn Factory) -> Outcome {
+    let (subject, worker, letters) = dead_letters(factory, 3).await?;
+    let mail = NewMessage::to("mail").payload("{}");
+    let near = subject.dead_letter(&worker, mail).await?;
+    let far = format!(
+        "UPDATE redeliver_dead SET number = number + {} WHERE destination = 'billing'",
+        2 * JOB_WINDOW
+    );
+    subject.execute(&far).await?;
+    let mut patient = to("billing");
+    patient.plan.canary = 5;
+    patient.plan.interval = HOUR;
+    same!(
+        subject.desk.create_job(&patient, &act()).await?.tally.matched,
+        3,
+        "dead letters that it is for"
+    );
+    let empty = step(&subject).await?;
+    same!(
+        (empty.decision, empty.next, empty.job.reached, empty.job.exhausted),
+        (
+            Decision::Wait,
+            Some(Duration::ZERO),
+            near.number() + JOB_WINDOW - 1,
+            false
+        ),
+        "where none matches"
+    );
+    let found = step(&subject).await?;
+    let last = letters[2].number() + 2 * JOB_WINDOW;
+    same!(
+        (found.decision, found.next, found.job.reached),
+        (Decision::Release(3), Some(HOUR), last),
+        "where they are, at once"
+    );
+    same!(found.job.tally.released, 3, "let out");
     Ok(())
 }

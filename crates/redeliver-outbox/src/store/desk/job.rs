@@ -8,7 +8,7 @@ use crate::{
     MessageId,
     desk::{Act, Filter, Job, JobStep, NewJob, Page},
     job::{self, Decision, Excused, JobKind, JobPlan, JobState, Judged, NoJobWord, Tally},
-    limits::JOB_LEASE,
+    limits::{JOB_LEASE, JOB_WINDOW},
     millis_up,
     store::{
         Result, StoreError, StoreErrorKind, WorkerId,
@@ -232,25 +232,39 @@ pub(in crate::store) fn decision(job: &Job, judged: &Judged) -> Decision {
     }
 }
 
-/// Where the next dead letters of a job are looked for.
-pub(in crate::store) const fn page(job: &Job, limit: usize) -> Page {
-    Page {
-        after: Some(job.reached),
+/// Where the next dead letters of a job are looked for, from the first one behind those that it has passed; nowhere if there is none. A
+/// step looks no further, however rare they are: it would hold its locks for as long as that takes.
+pub(in crate::store) fn window(nearest: Option<i64>, limit: usize) -> Option<Page> {
+    let first = nearest?;
+    Some(Page {
+        after: Some(first - 1),
+        until: Some(first.saturating_add(JOB_WINDOW - 1)),
         limit,
         newest_first: false,
-        until: None,
-    }
+    })
 }
 
-/// Notes what was let out: how many were wanted, the last one that was found, and those that were free.
-pub(in crate::store) fn released(job: &mut Job, wanted: usize, found: &[MessageId], free: &[MessageId]) {
+/// Notes what was let out: how many were wanted, where they were looked for, those that were found, and those that were free. Whether there
+/// are more is to be asked behind the window if not all were found.
+pub(in crate::store) fn released(
+    job: &mut Job,
+    wanted: usize,
+    window: Option<Page>,
+    found: &[MessageId],
+    free: &[MessageId],
+) {
     job.tally.released += free.len() as u64;
     if job.kind == JobKind::Discard {
         job.tally.delivered += free.len() as u64;
     }
-    job.wave = wanted as u64;
-    job.exhausted = found.len() < wanted;
-    job.reached = found.last().map_or(job.reached, |last| last.number());
+    // It grows by what it has let out, not by what it would have.
+    if !found.is_empty() {
+        job.wave = found.len() as u64;
+    }
+    let end = window.and_then(|window| window.until);
+    let last = found.last().map(|last| last.number());
+    let reached = if found.len() < wanted { end } else { last };
+    job.reached = reached.unwrap_or(job.reached);
 }
 
 /// The job after a step, and how long until the next.
@@ -258,12 +272,21 @@ pub(in crate::store) fn stepped(
     mut job: Job,
     decision: Decision,
     judged: &Judged,
+    out: &[MessageId],
     worker: &WorkerId,
 ) -> JobStep {
     let tally = job.tally;
     let mut next = Some(job.plan.interval);
     job.runner = Some(worker.0.clone());
+    // Nothing was there to let out, in the window that it looked at: no news, and no reason to wait.
+    let looks_on = matches!(decision, Decision::Release(_)) && out.is_empty() && !job.exhausted;
+    let decision = if looks_on { Decision::Wait } else { decision };
     match decision {
+        Decision::Wait if looks_on => {
+            next = Some(Duration::ZERO);
+            let (released, matched, reached) = (tally.released, tally.matched, job.reached);
+            job.note = format!("{released} of {matched} are out; looked through to number {reached}");
+        }
         Decision::Wait => {
             job.note = match tally.waiting() {
                 0 => "nothing to do yet".to_owned(),

@@ -130,7 +130,7 @@ async fn step_one(work: &mut Work<'_>, worker: &WorkerId, mut job: Job) -> Resul
     if let Decision::Release(count) = decision {
         out = release(work, &mut job, count).await?;
     }
-    let step = job::stepped(job, decision, &judged, worker);
+    let step = job::stepped(job, decision, &judged, &out, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(work, job, wait, job::lease_millis(&step)).await?;
@@ -144,7 +144,11 @@ async fn step_one(work: &mut Work<'_>, worker: &WorkerId, mut job: Job) -> Resul
 }
 
 async fn release(work: &mut Work<'_>, job: &mut Job, count: usize) -> Result<Vec<MessageId>> {
-    let found = look::list(work, &job.filter, job::page(job, count), false).await?;
+    let window = job::window(next(work, job).await?, count);
+    let found = match window {
+        Some(window) => look::list(work, &job.filter, window, false).await?,
+        None => Vec::new(),
+    };
     let found: Vec<MessageId> = found.into_iter().map(|letter| letter.id).collect();
     let out = rescue::change(work, job.kind, &job.filter, &found).await?;
     for some in out.chunks(MYSQL_NAMED_ROWS) {
@@ -154,8 +158,16 @@ async fn release(work: &mut Work<'_>, job: &mut Job, count: usize) -> Result<Vec
         work.run(include_str!("../sql/note_job_message.sql"), values)
             .await?;
     }
-    job::released(job, count, &found, &out);
+    job::released(job, count, window, &found, &out);
+    if found.len() < count {
+        job.exhausted = next(work, job).await?.is_none();
+    }
     Ok(out)
+}
+
+/// The next dead letter that it has not passed, whether it matches or not.
+async fn next(work: &mut Work<'_>, job: &Job) -> Result<Option<i64>> {
+    look::nearest(work, &job.filter, Some(job.reached), false).await
 }
 
 async fn recount(work: &mut Work<'_>, job: &mut Job) -> Result<()> {

@@ -141,7 +141,7 @@ async fn step_one(session: &Session<'_>, worker: &WorkerId, mut job: Job) -> Res
     if let Decision::Release(count) = decision {
         out = release(session, &mut job, count).await?;
     }
-    let step = job::stepped(job, decision, &judged, worker);
+    let step = job::stepped(job, decision, &judged, &out, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(session, job, wait, job::lease_millis(&step)).await?;
@@ -155,7 +155,11 @@ async fn step_one(session: &Session<'_>, worker: &WorkerId, mut job: Job) -> Res
 }
 
 async fn release(session: &Session<'_>, job: &mut Job, count: usize) -> Result<Vec<MessageId>> {
-    let found = look::list(session, &job.filter, job::page(job, count), false).await?;
+    let window = job::window(next(session, job).await?, count);
+    let found = match window {
+        Some(window) => look::list(session, &job.filter, window, false).await?,
+        None => Vec::new(),
+    };
     let out = rescue::change(session, job.kind, &job.filter, &found).await?;
     let free = found.iter().filter(|letter| out.contains(&letter.id));
     let (shards, numbers): (Vec<i16>, Vec<i64>) = free
@@ -170,8 +174,16 @@ async fn release(session: &Session<'_>, job: &mut Job, count: usize) -> Result<V
         .execute(include_str!("../sql/note_job_message.sql"), &parameters)
         .await?;
     let found: Vec<MessageId> = found.iter().map(|letter| letter.id).collect();
-    job::released(job, count, &found, &out);
+    job::released(job, count, window, &found, &out);
+    if found.len() < count {
+        job.exhausted = next(session, job).await?.is_none();
+    }
     Ok(out)
+}
+
+/// The next dead letter that it has not passed, whether it matches or not.
+async fn next(session: &Session<'_>, job: &Job) -> Result<Option<i64>> {
+    look::nearest(session, &job.filter, Some(job.reached), false).await
 }
 
 async fn recount(session: &Session<'_>, job: &mut Job) -> Result<()> {

@@ -4,6 +4,7 @@ use futures_core::future::BoxFuture;
 
 use super::{Done, Purpose, Session, SqliteStore, audit, look, rescue, row};
 use crate::{
+    MessageId,
     desk::{Act, Job, JobStep, NewJob},
     job::Decision,
     limits::{JOB_BACKLOG, JOB_DUE, JOB_LATELY, JOB_LOOK, JOB_RETRY_LATEST, JOB_RETRY_SOONEST},
@@ -97,16 +98,9 @@ fn step(session: &Session<'_>, worker: &WorkerId, id: i64) -> Done<Option<JobSte
     let decision = job::decision(&job, &judged);
     let mut out = Vec::new();
     if let Decision::Release(count) = decision {
-        let found = rescue::dead_letters(session, &job.filter, job::page(&job, count))?;
-        rescue::change(session, job.kind, &found)?;
-        for id in &found {
-            let values = (job.id, id.number());
-            session.execute(include_str!("../sql/note_job_message.sql"), values)?;
-        }
-        job::released(&mut job, count, &found, &found);
-        out = found;
+        out = release(session, &mut job, count)?;
     }
-    let step = job::stepped(job, decision, &judged, worker);
+    let step = job::stepped(job, decision, &judged, &out, worker);
     let job = &step.job;
     let wait = millis_up(step.next.unwrap_or_default());
     save(session, job, wait, job::lease_millis(&step))?;
@@ -117,6 +111,29 @@ fn step(session: &Session<'_>, worker: &WorkerId, id: i64) -> Done<Option<JobSte
         audit::append(session, &job::by_itself(worker, job), "stop_job", None, &detail)?;
     }
     Ok(Some(step))
+}
+
+fn release(session: &Session<'_>, job: &mut Job, count: usize) -> Done<Vec<MessageId>> {
+    let window = job::window(next(session, job)?, count);
+    let found = match window {
+        Some(window) => rescue::dead_letters(session, &job.filter, window)?,
+        None => Vec::new(),
+    };
+    rescue::change(session, job.kind, &found)?;
+    for id in &found {
+        let values = (job.id, id.number());
+        session.execute(include_str!("../sql/note_job_message.sql"), values)?;
+    }
+    job::released(job, count, window, &found, &found);
+    if found.len() < count {
+        job.exhausted = next(session, job)?.is_none();
+    }
+    Ok(found)
+}
+
+/// The next dead letter that it has not passed, whether it matches or not.
+fn next(session: &Session<'_>, job: &Job) -> Done<Option<i64>> {
+    look::nearest(session, &job.filter, Some(job.reached), false)
 }
 
 fn recount(session: &Session<'_>, job: &mut Job) -> Done<()> {
