@@ -192,7 +192,10 @@ impl<'a> Going<'a> {
 
     fn refused(&self, refusal: &Refusal, count: u64) {
         if self.args.json {
-            output::json(&form::Refused::of(refusal));
+            output::json(&form::Refused::of(
+                self.import.written(&refusal.position),
+                refusal,
+            ));
             return;
         }
         output::progress_done();
@@ -242,17 +245,17 @@ impl<'a> Going<'a> {
     }
 
     fn words(&self) -> String {
-        form::words(self.name, self.args.dry_run, &self.tally, self.import.position())
+        form::words(self.name, self.args.dry_run, &self.tally, self.place().as_deref())
     }
 
     fn form(&self, ended: bool) -> form::ImportForm<'_> {
-        form::ImportForm::of(
-            self.name,
-            self.args.dry_run,
-            &self.tally,
-            self.import.position(),
-            ended,
-        )
+        form::ImportForm::of(self.name, self.args.dry_run, &self.tally, self.place(), ended)
+    }
+
+    /// Up to where everything was read, as `--after` takes it.
+    fn place(&self) -> Option<String> {
+        let place = self.import.position();
+        place.map(|place| self.import.written(place))
     }
 }
 
