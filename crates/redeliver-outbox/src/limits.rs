@@ -78,6 +78,10 @@ pub const IMPORT_LOOK_BACK_EVERY: Duration = Duration::from_secs(5);
 pub const IMPORT_TRAIL: usize = 1_000_000;
 /// How soon an import that goes on looks for more when there was nothing.
 pub const IMPORT_POLL: Duration = Duration::from_millis(250);
+/// How often an import that takes long says in the audit trail how far it is.
+pub const IMPORT_RECORD_EVERY: Duration = Duration::from_secs(3600);
+/// The same while nothing comes: much sooner than its rows are forgotten, so that it is known where to go on when it is killed.
+pub const IMPORT_IDLE_RECORD_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// The longest name of an import, in bytes: it is part of each row's de-duplication key.
 pub const IMPORT_NAME_LIMIT: usize = 64;
 /// How many entries one step of a look through the audit trail reads.

@@ -1,6 +1,6 @@
 //! What there is in a foreign database, and whether the mapping fits it.
 
-use super::{Mapping, Position};
+use super::{Holds, Mapping, Position};
 use crate::store::{Result, StoreError, StoreErrorKind};
 
 /// A column as the database knows it.
@@ -11,6 +11,23 @@ pub(super) struct Column {
     pub(super) type_name: String,
     pub(super) kind: Kind,
     pub(super) nullable: bool,
+}
+
+impl Column {
+    /// What values of it are told apart by. SQLite goes by what the declared type has in it, and converts what it can.
+    pub(super) fn holds(&self) -> Holds {
+        let declared = self.type_name.to_ascii_uppercase();
+        let has = |words: &[&str]| words.iter().any(|word| declared.contains(word));
+        match self.kind {
+            Kind::Integer => Holds::Integers,
+            Kind::Bytes => Holds::Bytes,
+            Kind::Any if has(&["INT"]) => Holds::Integers,
+            Kind::Any if has(&["CHAR", "CLOB", "TEXT"]) => Holds::Texts,
+            Kind::Any if has(&["BLOB"]) => Holds::Blobs,
+            Kind::Any => Holds::Anything,
+            _ => Holds::Texts,
+        }
+    }
 }
 
 /// What kind of values a column holds.
@@ -76,18 +93,7 @@ pub(super) fn fit(
 
 /// The place that an operator names.
 pub(super) fn place(import: &str, order: &Column, text: &str) -> Result<Position> {
-    let declared = order.type_name.to_ascii_uppercase();
-    let kind = match order.kind {
-        Kind::Any if declared.contains("INT") => Kind::Integer,
-        Kind::Any if declared.contains("BLOB") => Kind::Bytes,
-        kind => kind,
-    };
-    let position = match kind {
-        Kind::Integer => text.parse().ok().map(Position::Integer),
-        Kind::Bytes => bytes(text).map(Position::Bytes),
-        _ => Some(Position::Text(text.to_owned())),
-    };
-    position.ok_or_else(|| {
+    order.holds().position(text).ok_or_else(|| {
         let shown = redeliver::address::printable(text);
         let what = format!(
             "{shown:?} is no place in the order of import.{import}: the column {} is of the type {}",
@@ -95,16 +101,6 @@ pub(super) fn place(import: &str, order: &Column, text: &str) -> Result<Position
         );
         refuse(what).next("write it as the import writes it")
     })
-}
-
-/// Two hexadecimal digits a byte.
-fn bytes(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|digit| u8::try_from(digit.to_digit(16)?).ok())
-        .collect();
-    let digits = digits.filter(|digits| digits.len() % 2 == 0)?;
-    Some(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
 /// The table is not there.
@@ -171,23 +167,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_read_as_the_column_has_it() {
-        let order = |type_name: &str, kind| Column {
+    fn a_column_holds_what_its_type_says() {
+        let column = |type_name: &str, kind| Column {
             name: "id".to_owned(),
             type_name: type_name.to_owned(),
             kind,
             nullable: false,
         };
-        let place = |type_name, kind, text| place("shop", &order(type_name, kind), text).ok();
-        let text = |text: &str| Some(Position::Text(text.to_owned()));
-        assert_eq!(place("bigint", Kind::Integer, "-7"), Some(Position::Integer(-7)));
-        assert_eq!(place("bigint", Kind::Integer, "seven"), None);
-        assert_eq!(place("INTEGER", Kind::Any, "7"), Some(Position::Integer(7)));
-        assert_eq!(place("TEXT", Kind::Any, "007"), text("007"));
-        assert_eq!(
-            place("bytea", Kind::Bytes, "00fF"),
-            Some(Position::Bytes(vec![0, 255]))
-        );
-        assert_eq!(place("bytea", Kind::Bytes, "00f"), None);
+        for (type_name, kind, holds) in [
+            ("bigint", Kind::Integer, Holds::Integers),
+            ("uuid", Kind::Uuid, Holds::Texts),
+            ("bytea", Kind::Bytes, Holds::Bytes),
+            ("INTEGER", Kind::Any, Holds::Integers),
+            ("varchar(20)", Kind::Any, Holds::Texts),
+            ("BLOB", Kind::Any, Holds::Blobs),
+            ("", Kind::Any, Holds::Anything),
+        ] {
+            assert_eq!(column(type_name, kind).holds(), holds, "{type_name}");
+        }
+        let order = column("bigint", Kind::Integer);
+        assert_eq!(place("shop", &order, "-7").unwrap(), Position::Integer(-7));
+        let refused = place("shop", &order, "seven").unwrap_err().to_string();
+        assert!(refused.contains("write it as the import writes it"), "{refused}");
     }
 }

@@ -38,7 +38,17 @@ impl Cell {
         })
     }
 
-    /// What tells it from others in the same column: bytes by their digits, because some of them may be text and others not.
+    /// Whether there is nothing in it.
+    pub(super) const fn is_empty(&self) -> bool {
+        match self {
+            Self::Null => true,
+            Self::Text(text) | Self::Json(text) | Self::Number(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::Integer(_) | Self::Boolean(_) => false,
+        }
+    }
+
+    /// What tells it from others in the same column that holds one kind of them: bytes by their digits, because some of them may be text and others not.
     pub(super) fn identity(&self) -> Option<String> {
         match self {
             Self::Bytes(bytes) => Some(hexadecimal(bytes)),
@@ -65,7 +75,7 @@ pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn hexadecimal(bytes: &[u8]) -> String {
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -107,6 +117,7 @@ impl Position {
     }
 }
 
+/// As people read it, in one short line. What it is exactly, [`Holds`](super::Holds) writes.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,11 +1,11 @@
 //! A foreign row becomes a message, or it is said why not.
 
 use super::{
-    Cell, Mapping, Row,
+    Cell, Holds, Mapping, Row,
     cell::quoted,
     mapping::{PayloadSource, Source},
 };
-use crate::{NewMessage, Payload, Timestamp};
+use crate::{NewMessage, Payload, Timestamp, limits};
 
 /// Whole numbers from here on are milliseconds since 1970; smaller ones are seconds. It is March 1973, or the year 5138.
 const MILLISECONDS_FROM: i128 = 100_000_000_000;
@@ -15,7 +15,12 @@ const MILLISECONDS_FROM: i128 = 100_000_000_000;
 /// # Errors
 ///
 /// What is wrong with the row, in words that follow "the row …".
-pub(super) fn message(import: &str, mapping: &Mapping, row: &Row) -> Result<NewMessage, String> {
+pub(super) fn message(
+    import: &str,
+    mapping: &Mapping,
+    holds: impl Fn(usize) -> Holds,
+    row: &Row,
+) -> Result<NewMessage, String> {
     let read = Read {
         columns: &mapping.columns(),
         row,
@@ -46,15 +51,7 @@ pub(super) fn message(import: &str, mapping: &Mapping, row: &Row) -> Result<NewM
     if let Some(time) = read.time("expires_at", mapping.expires_at.as_ref())? {
         message = message.expires_at(time);
     }
-    let known_by = match &mapping.deduplicate {
-        None => row.position.to_string(),
-        Some(column) => read
-            .cell(column)
-            .identity()
-            .filter(|value| !value.is_empty())
-            .ok_or_else(|| format!("has nothing in the column {column}, by which it would be known again"))?,
-    };
-    let message = message.deduplication_key(format!("import:{import}:{known_by}"));
+    let message = message.deduplication_key(read.known_by(import, mapping, holds)?);
     message.validate().map_err(|invalid| invalid.to_string())?;
     Ok(message)
 }
@@ -111,6 +108,26 @@ impl Read<'_> {
             let shown = redeliver::address::printable(&text);
             format!("has a {field} that {wrong}: {shown:?}")
         })
+    }
+
+    /// The key by which the row is known again: the exact value of a column, whatever people see of it.
+    fn known_by(
+        &self,
+        import: &str,
+        mapping: &Mapping,
+        holds: impl Fn(usize) -> Holds,
+    ) -> Result<String, String> {
+        let prefix = format!("import:{import}:");
+        let column = mapping.deduplicate.as_ref().unwrap_or(&mapping.order);
+        let at = self.columns.iter().position(|name| name == column);
+        let cell = at.and_then(|at| self.row.cells.get(at)).unwrap_or(&Cell::Null);
+        let room = limits::DEDUPLICATION_KEY_LIMIT.saturating_sub(prefix.len());
+        // In the order there is one that is empty, at most.
+        let says_nothing = mapping.deduplicate.is_some() && cell.is_empty();
+        at.filter(|_| !says_nothing)
+            .and_then(|at| holds(at).known_by(cell, room))
+            .map(|value| format!("{prefix}{value}"))
+            .ok_or_else(|| format!("has nothing in the column {column}, by which it would be known again"))
     }
 
     fn payload(&self, source: &PayloadSource) -> Result<Payload, String> {
@@ -189,11 +206,20 @@ mod tests {
         Cell::Text(text.to_owned())
     }
 
+    /// The order column holds whole numbers, and the others text.
+    const fn holds(column: usize) -> Holds {
+        match column {
+            0 => Holds::Integers,
+            _ => Holds::Texts,
+        }
+    }
+
     #[test]
     fn every_field_comes_from_its_column() {
         let made = message(
             "shop",
             &mapping(),
+            holds,
             &row([
                 text("orders.paid"),
                 Cell::Bytes(vec![0xab, 0x01]),
@@ -218,6 +244,7 @@ mod tests {
         let made = message(
             "shop",
             &mapping(),
+            holds,
             &row([Cell::Null, text(""), Cell::Null, Cell::Null, text("x")]),
         );
         let expected = NewMessage::to("billing")
@@ -232,7 +259,7 @@ mod tests {
         let with = |at: usize, cell: Cell| {
             let mut cells = fine();
             cells[at] = cell;
-            message("shop", &mapping(), &row(cells)).unwrap_err()
+            message("shop", &mapping(), holds, &row(cells)).unwrap_err()
         };
         for (at, cell, words) in [
             (4, Cell::Null, "has no payload: its column payload is NULL"),
@@ -264,8 +291,59 @@ mod tests {
             position: Position::Integer(7),
             cells,
         };
-        let made = message("shop", &mapping, &row).unwrap();
+        let made = message("shop", &mapping, holds, &row).unwrap();
         assert_eq!(made.payload, Payload::from(r#"{"type":"a","id":7}"#));
         assert_eq!(made.deduplication_key.as_deref(), Some("import:shop:k"));
+    }
+    #[test]
+    fn values_that_look_alike_are_different_rows() {
+        let long = "x".repeat(600);
+        let cells = vec![
+            text("a b"),
+            text("a  b"),
+            text("7"),
+            Cell::Integer(7),
+            Cell::Number("7".to_owned()),
+            text("61"),
+            Cell::Bytes(b"a".to_vec()),
+            text(&long),
+            text(&format!("{long}y")),
+        ];
+        for deduplicate in [None, Some("id".to_owned())] {
+            let mapping = Mapping {
+                deduplicate,
+                payload: PayloadSource::Columns(vec!["id".to_owned()]),
+                topic: None,
+                ..mapping()
+            };
+            let key = |cell: &Cell| {
+                let row = Row {
+                    position: Position::Integer(0),
+                    cells: vec![cell.clone()],
+                };
+                let made = message("shop", &mapping, |_| Holds::Anything, &row).unwrap();
+                made.deduplication_key.unwrap()
+            };
+            let keys: Vec<String> = cells.iter().map(key).collect();
+            let different: std::collections::BTreeSet<&String> = keys.iter().collect();
+            assert_eq!(different.len(), cells.len(), "{keys:?}");
+            assert_eq!(keys[3], "import:shop:7");
+        }
+    }
+
+    #[test]
+    fn a_row_without_what_it_would_be_known_by_is_refused() {
+        let mapping = Mapping {
+            deduplicate: Some("aggregate".to_owned()),
+            ..mapping()
+        };
+        for cell in [Cell::Null, text(""), Cell::Bytes(Vec::new())] {
+            let row = row([Cell::Null, cell, Cell::Null, Cell::Null, text("{}")]);
+            let refused = message("shop", &mapping, holds, &row).unwrap_err();
+            assert!(
+                refused.contains("has nothing in the column aggregate"),
+                "{refused}"
+            );
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Taking over from a foreign outbox table: rows are read forward and put into the outbox, each once, however often it is done.
 //!
 //! A [`Mapping`] says which columns are what of a message, [`open`] looks whether the table has them, and an [`Import`] goes through the
-//! rows. Every message has the de-duplication key `import:NAME:VALUE`, so that running it again, or after a crash, inserts nothing twice
-//! for as long as keys are remembered ([`DEDUPLICATION_RETENTION`](crate::limits::DEDUPLICATION_RETENTION)).
+//! rows. Every message has the de-duplication key `import:NAME:VALUE` ([`Holds`]), so that running it again, or after a crash, inserts
+//! nothing twice for as long as keys are remembered ([`DEDUPLICATION_RETENTION`](crate::limits::DEDUPLICATION_RETENTION)).
 
 #[cfg_attr(
     not(all(feature = "sqlite", feature = "postgres")),
@@ -10,6 +10,7 @@
 )]
 mod catalogue;
 mod cell;
+mod exact;
 mod insert;
 mod like;
 mod mapping;
@@ -31,6 +32,7 @@ use std::fmt;
 use futures_core::future::BoxFuture;
 
 pub use cell::{Cell, Position};
+pub use exact::Holds;
 pub use like::{LIKE, like};
 pub use mapping::{Mapping, PayloadSource, Source, TableName};
 #[cfg(feature = "config")]
@@ -69,7 +71,10 @@ pub struct Span<'a> {
 
 /// A table that is read and never written to.
 pub trait ForeignTable: Send + Sync + fmt::Debug {
-    /// The place that a text names, as [`Position`] writes it.
+    /// What a column holds. Columns are counted as the cells of a row are.
+    fn holds(&self, column: usize) -> Holds;
+
+    /// The place that a text names, as [`Holds::written`] writes it.
     ///
     /// # Errors
     ///

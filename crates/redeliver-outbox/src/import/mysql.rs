@@ -9,7 +9,7 @@ use redeliver::clock::Timer;
 use tokio::sync::Mutex;
 
 use super::{
-    Cell, ForeignTable, Mapping, Outline, Position, Row, Span,
+    Cell, ForeignTable, Holds, Mapping, Outline, Position, Row, Span,
     catalogue::{self, Column, Kind},
     statement::{Dialect, Statements},
 };
@@ -124,6 +124,10 @@ impl fmt::Debug for MySqlTable {
 }
 
 impl ForeignTable for MySqlTable {
+    fn holds(&self, column: usize) -> Holds {
+        self.columns[column].holds()
+    }
+
     fn place(&self, text: &str) -> Result<Position> {
         catalogue::place(&self.import, &self.columns[0], text)
     }

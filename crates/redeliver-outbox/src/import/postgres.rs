@@ -13,7 +13,7 @@ use tokio_postgres::{
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::{
-    Cell, ForeignTable, Mapping, Outline, Position, Row, Span,
+    Cell, ForeignTable, Holds, Mapping, Outline, Position, Row, Span,
     catalogue::{self, Column, Kind},
     statement::{Dialect, Statements},
 };
@@ -138,6 +138,10 @@ impl fmt::Debug for PostgresTable {
 }
 
 impl ForeignTable for PostgresTable {
+    fn holds(&self, column: usize) -> Holds {
+        self.columns[column].holds()
+    }
+
     fn place(&self, text: &str) -> Result<Position> {
         catalogue::place(&self.import, &self.columns[0], text)
     }

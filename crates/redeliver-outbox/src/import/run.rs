@@ -103,6 +103,12 @@ impl Import {
         self.position.as_ref()
     }
 
+    /// The place as [`after`](Self::after) reads it: exactly this one.
+    #[must_use]
+    pub fn written(&self, place: &Position) -> String {
+        self.table.holds(0).written(place)
+    }
+
     /// Reads on, at most so many rows and as many as fit into memory, and puts them into the outbox, all in one transaction. Without
     /// a desk nothing is written, and what would be is said.
     ///
@@ -215,7 +221,7 @@ impl Import {
     ///
     /// If the outbox's database fails.
     pub async fn record(&self, desk: &dyn Desk, tally: Tally, ended: bool, act: &Act) -> Result<()> {
-        let place = self.position.as_ref().map(ToString::to_string);
+        let place = self.position.as_ref().map(|place| self.written(place));
         let detail = format!(
             r#"{{"import":{},"table":{},"read":{},"inserted":{},"there_before":{},"refused":{},"up_to":{},"began_at":"{}","ended":{ended}}}"#,
             quoted(&self.name),
@@ -237,7 +243,9 @@ impl Import {
         step.tally.read = rows.len() as u64;
         let mut good = Vec::with_capacity(rows.len());
         for row in rows {
-            let made = message(&self.name, &self.mapping, &row).and_then(|message| self.known(message));
+            let holds = |column| self.table.holds(column);
+            let made =
+                message(&self.name, &self.mapping, holds, &row).and_then(|message| self.known(message));
             match made {
                 Ok(message) => good.push((row.position, message)),
                 Err(reason) => {

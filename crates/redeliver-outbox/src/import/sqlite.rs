@@ -6,7 +6,7 @@ use futures_core::future::BoxFuture;
 use rusqlite::{Connection, OpenFlags, Statement, types::ValueRef};
 
 use super::{
-    Cell, ForeignTable, Mapping, Outline, Position, Row, Span,
+    Cell, ForeignTable, Holds, Mapping, Outline, Position, Row, Span,
     catalogue::{self, Column, Kind},
     statement::{Dialect, Statements},
 };
@@ -134,6 +134,10 @@ impl Inner {
 }
 
 impl ForeignTable for SqliteTable {
+    fn holds(&self, column: usize) -> Holds {
+        self.0.columns[column].holds()
+    }
+
     fn place(&self, text: &str) -> Result<Position> {
         catalogue::place(&self.0.import, &self.0.columns[0], text)
     }

@@ -66,6 +66,58 @@ fn a_table_is_read_by_whatever_grows() {
     }
 }
 
+/// Values that people cannot tell apart, or that are alike in another type.
+fn alike(kind: Kind) -> (&'static str, Vec<String>) {
+    let long = "x".repeat(250);
+    let mut values = vec![
+        "'a b'".to_owned(),
+        "'a  b'".to_owned(),
+        "'text:a'".to_owned(),
+        format!("'{long}1'"),
+        format!("'{long}2'"),
+    ];
+    match kind {
+        Kind::Postgres | Kind::MariaDb => ("varchar(300)", values),
+        Kind::Sqlite => {
+            values.extend(["7", "'7'", "61", "'61'", "x'61'", "''", "x''"].map(ToOwned::to_owned));
+            ("", values)
+        }
+    }
+}
+
+#[test]
+fn values_that_look_alike_are_different_rows() {
+    for kind in ALL {
+        let database = Database::new(kind);
+        let (column, values) = alike(kind);
+        let mut client = database.client();
+        client.run(&format!(
+            "CREATE TABLE events (place {column} PRIMARY KEY, payload varchar(300))"
+        ));
+        for (value, number) in values.iter().zip(1..) {
+            client.run(&format!("INSERT INTO events VALUES ({value}, '{number}')"));
+        }
+        database.configure(
+            "[import.shop]\ntable = \"events\"\norder = \"place\"\ntopic = \"orders\"\npayload = { column = \"payload\" }\n",
+        );
+        // One at a time, each behind the place that the one before it told.
+        let all = values.len() as u64;
+        let mut place: Option<String> = None;
+        for _ in 0..all {
+            let mut arguments = vec!["shop", "--json", "--limit", "1"];
+            arguments.extend(place.iter().flat_map(|place| ["--after", place]));
+            let ran = import(&database, &arguments);
+            assert_eq!(ran.figures(), [1, 1, 0, 0], "{kind:?} {place:?}: {ran:?}");
+            place = ran.lines().pop().unwrap()["up_to"]
+                .as_str()
+                .map(ToOwned::to_owned);
+        }
+        let ran = import(&database, &["shop", "--json"]);
+        assert_eq!(ran.figures(), [all, 0, all, 0], "{kind:?}: {ran:?}");
+        assert_eq!(payloads(&database).len(), values.len(), "{kind:?}");
+    }
+}
+
 #[test]
 fn only_so_many_rows_are_read() {
     for kind in ALL {

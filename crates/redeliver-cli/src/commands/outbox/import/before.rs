@@ -15,6 +15,18 @@ struct Entry {
     import: String,
     began_at: String,
     up_to: Option<String>,
+    #[serde(default)]
+    ended: bool,
+    /// When it was written.
+    #[serde(skip)]
+    at: Timestamp,
+}
+
+impl Entry {
+    /// Whether no row behind its place may have been imported and forgotten by now.
+    fn is_safe(&self, now: Timestamp) -> bool {
+        self.ended || now.since(self.at) < limits::DEDUPLICATION_RETENTION
+    }
 }
 
 /// What the runs so far did.
@@ -22,8 +34,8 @@ struct Entry {
 struct Before {
     /// When the first of them began.
     first: Option<Timestamp>,
-    /// How far the last of them came.
-    up_to: Option<String>,
+    /// The newest entry that tells how far one of them came.
+    last: Option<Entry>,
 }
 
 impl Before {
@@ -31,7 +43,7 @@ impl Before {
     fn add(&mut self, entry: Entry) {
         let began = entry.began_at.parse().ok();
         self.first = self.first.into_iter().chain(began).min();
-        self.up_to = self.up_to.take().or(entry.up_to);
+        self.last = self.last.take().or(entry.up_to.is_some().then_some(entry));
     }
 }
 
@@ -46,8 +58,11 @@ pub(super) async fn check(name: &str, outbox: &Outbox) -> anyhow::Result<()> {
         let is_last = acts.len() < AT_A_TIME;
         acts.iter()
             .filter(|act| act.action == "import" && act.message.is_none())
-            .filter_map(|act| serde_json::from_str(&act.detail).ok())
-            .filter(|entry: &Entry| entry.import == name)
+            .filter_map(|act| {
+                let entry: Entry = serde_json::from_str(&act.detail).ok()?;
+                Some(Entry { at: act.at, ..entry })
+            })
+            .filter(|entry| entry.import == name)
             .for_each(|entry| before.add(entry));
         if is_last {
             break;
@@ -61,16 +76,34 @@ fn forgotten(name: &str, before: &Before, now: Timestamp) -> Option<BadInput> {
     if now.since(first) < limits::DEDUPLICATION_RETENTION {
         return None;
     }
-    let last = before.up_to.as_deref();
-    let (last, kept) = (
-        last.unwrap_or("VALUE"),
-        duration::display(limits::DEDUPLICATION_RETENTION),
-    );
+    let kept = duration::display(limits::DEDUPLICATION_RETENTION);
+    let next = match &before.last {
+        Some(last) if last.is_safe(now) => {
+            let place = last.up_to.as_deref().unwrap_or_default();
+            format!("go on behind them with --after {}", argument(place))
+        }
+        Some(last) => format!(
+            "the last run was cut off after {}, and what it inserted behind {} is forgotten: find the last row that became a message, and \
+             go on behind it with --after VALUE",
+            last.at,
+            argument(last.up_to.as_deref().unwrap_or_default())
+        ),
+        None => "go on behind them with --after VALUE".to_owned(),
+    };
     Some(BadInput(format!(
-        "{name}: rows have been imported since {first}, and are known again for {kept} only: go on behind them with --after {}, or, if \
-         where leaves out what was imported, use --from-the-beginning",
-        readable::line(last, 80)
+        "{name}: rows have been imported since {first}, and are known again for {kept} only: {next}, or, if where leaves out what was \
+         imported, use --from-the-beginning"
     )))
+}
+
+/// A place as a shell takes it, whole: a part of it would be another place.
+fn argument(place: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_.:/@,%+=".contains(character);
+    let shown = readable::line(place, usize::MAX);
+    match !shown.is_empty() && shown.chars().all(is_plain) {
+        true => shown,
+        false => format!("'{}'", shown.replace('\'', r"'\''")),
+    }
 }
 
 #[cfg(test)]
@@ -85,6 +118,8 @@ mod tests {
             import: "shop".to_owned(),
             began_at: began_at.to_owned(),
             up_to: Some(up_to.to_owned()),
+            ended: true,
+            at: began_at.parse().unwrap(),
         };
         let mut before = Before::default();
         before.add(entry("2026-11-08T10:00:00.000Z", "20"));
@@ -96,5 +131,47 @@ mod tests {
         let refused = forgotten("shop", &before, after(8)).unwrap().to_string();
         assert!(refused.contains("since 2026-11-01T10:00:00.000Z"), "{refused}");
         assert!(refused.contains("--after 20"), "{refused}");
+    }
+
+    /// One run that began on day 0 and was killed, with its last entry on this day.
+    #[test]
+    fn only_a_place_behind_which_everything_is_known_is_offered() {
+        let began_at = "2026-11-01T10:00:00.000Z";
+        let first: Timestamp = began_at.parse().unwrap();
+        let after = |days: u64| first.plus(Duration::from_secs(days * 86_400));
+        let refused = |recorded: u64, ended: bool| {
+            let entry = Entry {
+                import: "shop".to_owned(),
+                began_at: began_at.to_owned(),
+                up_to: Some("500".to_owned()),
+                ended,
+                at: after(recorded),
+            };
+            let mut before = Before::default();
+            before.add(entry);
+            forgotten("shop", &before, after(9)).unwrap().to_string()
+        };
+        assert!(refused(8, false).contains("--after 500"));
+        assert!(refused(0, true).contains("--after 500"));
+        let cut_off = refused(0, false);
+        assert!(!cut_off.contains("--after 500"), "{cut_off}");
+        assert!(
+            cut_off.contains("what it inserted behind 500 is forgotten"),
+            "{cut_off}"
+        );
+    }
+
+    #[test]
+    fn a_place_is_told_whole_as_a_shell_takes_it() {
+        let long = "x".repeat(300);
+        for (place, told) in [
+            ("text:a%20%20b", "text:a%20%20b"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("", "''"),
+            (&long, &long),
+        ] {
+            assert_eq!(argument(place), told);
+        }
     }
 }

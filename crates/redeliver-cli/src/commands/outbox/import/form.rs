@@ -2,7 +2,7 @@
 
 use redeliver_outbox::{
     Message, MessageId, NewMessage, Timestamp,
-    import::{Position, Refusal, Tally},
+    import::{Refusal, Tally},
 };
 use serde::Serialize;
 
@@ -26,7 +26,7 @@ impl<'a> ImportForm<'a> {
         import: &'a str,
         dry_run: bool,
         tally: &Tally,
-        position: Option<&Position>,
+        up_to: Option<String>,
         ended: bool,
     ) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl<'a> ImportForm<'a> {
             inserted: tally.inserted,
             there_before: tally.there_before,
             refused: tally.refused,
-            up_to: position.map(ToString::to_string),
+            up_to,
             ended,
         }
     }
@@ -50,16 +50,16 @@ pub(super) struct Refused<'a> {
 }
 
 impl<'a> Refused<'a> {
-    pub(super) fn of(refusal: &'a Refusal) -> Self {
+    pub(super) fn of(place: String, refusal: &'a Refusal) -> Self {
         Self {
-            refused: refusal.position.to_string(),
+            refused: place,
             reason: &refusal.reason,
         }
     }
 }
 
 /// `shop: 10 rows read, 8 messages inserted, 1 there before, 1 refused; up to 10`.
-pub(super) fn words(name: &str, dry_run: bool, tally: &Tally, position: Option<&Position>) -> String {
+pub(super) fn words(name: &str, dry_run: bool, tally: &Tally, up_to: Option<&str>) -> String {
     let inserted = match dry_run {
         true => format!(
             "{} messages would be inserted unless they are there",
@@ -70,11 +70,11 @@ pub(super) fn words(name: &str, dry_run: bool, tally: &Tally, position: Option<&
             tally.inserted, tally.there_before
         ),
     };
-    let position = position.map_or(String::new(), |place| {
-        format!("; up to {}", readable::line(&place.to_string(), 80))
+    let up_to = up_to.map_or(String::new(), |place| {
+        format!("; up to {}", readable::line(place, 80))
     });
     format!(
-        "{name}: {} rows read, {inserted}, {} refused{position}",
+        "{name}: {} rows read, {inserted}, {} refused{up_to}",
         tally.read, tally.refused
     )
 }

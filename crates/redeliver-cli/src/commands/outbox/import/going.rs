@@ -8,7 +8,7 @@ use redeliver_outbox::{
     store::{StoreError, StoreErrorKind},
 };
 
-use super::{ImportArgs, form};
+use super::{ImportArgs, form, recorded::Recorded};
 use crate::{commands::outbox::database::Outbox, ending::Signals, exit::Exit, output, readable};
 
 /// How many refused rows a person is told of, one by one.
@@ -22,8 +22,7 @@ pub(super) struct Going<'a> {
     act: &'a Act,
     signals: Signals,
     tally: Tally,
-    /// Whether the audit trail says that it began.
-    recorded: bool,
+    recorded: Recorded,
     /// Whether somebody has asked for the end.
     told_to_end: bool,
     /// Whether it was said that everything is read.
@@ -54,7 +53,7 @@ impl<'a> Going<'a> {
             act,
             signals,
             tally: Tally::default(),
-            recorded: false,
+            recorded: Recorded::default(),
             told_to_end: false,
             caught_up: false,
         }
@@ -71,11 +70,7 @@ impl<'a> Going<'a> {
             if self.told_to_end || stopped || (!more && !self.args.follow) {
                 break;
             }
-            // It may be killed before its end, and what it inserted must be known then.
-            if !self.recorded && self.tally.inserted > 0 {
-                self.record(false).await.map_err(Trouble::Outbox)?;
-                self.recorded = true;
-            }
+            self.record_if_due().await.map_err(Trouble::Outbox)?;
             if more {
                 continue;
             }
@@ -192,7 +187,10 @@ impl<'a> Going<'a> {
 
     fn refused(&self, refusal: &Refusal, count: u64) {
         if self.args.json {
-            output::json(&form::Refused::of(refusal));
+            output::json(&form::Refused::of(
+                self.import.written(&refusal.position),
+                refusal,
+            ));
             return;
         }
         output::progress_done();
@@ -216,6 +214,21 @@ impl<'a> Going<'a> {
                 self.words()
             ));
         }
+    }
+
+    /// It may be killed before its end, and how far it was must be known then.
+    async fn record_if_due(&mut self) -> Result<(), StoreError> {
+        let now = clock::now();
+        if !self.recorded.is_due(now, self.tally) {
+            return Ok(());
+        }
+        match self.record(false).await {
+            Ok(()) => self.recorded.note(now, self.tally),
+            // The next step waits for the database, and after that it is still due.
+            Err(error) if may_come_back(&error) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
     }
 
     /// An entry in the audit trail for all of it so far, if anything was done.
@@ -242,17 +255,17 @@ impl<'a> Going<'a> {
     }
 
     fn words(&self) -> String {
-        form::words(self.name, self.args.dry_run, &self.tally, self.import.position())
+        form::words(self.name, self.args.dry_run, &self.tally, self.place().as_deref())
     }
 
     fn form(&self, ended: bool) -> form::ImportForm<'_> {
-        form::ImportForm::of(
-            self.name,
-            self.args.dry_run,
-            &self.tally,
-            self.import.position(),
-            ended,
-        )
+        form::ImportForm::of(self.name, self.args.dry_run, &self.tally, self.place(), ended)
+    }
+
+    /// Up to where everything was read, as `--after` takes it.
+    fn place(&self) -> Option<String> {
+        let place = self.import.position();
+        place.map(|place| self.import.written(place))
     }
 }
 

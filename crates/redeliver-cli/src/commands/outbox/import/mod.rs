@@ -4,6 +4,7 @@ mod before;
 mod form;
 mod going;
 mod probe;
+mod recorded;
 
 use anyhow::Context as _;
 use clap::Args;
