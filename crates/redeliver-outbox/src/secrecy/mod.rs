@@ -226,6 +226,17 @@ pub enum InvalidChange {
         "fields of the payload are marked secret: give a JSON object of the fields to change (null removes one), and the others stay"
     )]
     NoPatch,
+    /// Nobody knows any more what was hidden where it is.
+    #[error(
+        "the configuration names no destination {from} any more, so that nobody knows what is secret in its payloads, and at {to} they \
+         would be shown: name {from} there again, with its `secret`"
+    )]
+    FromUnknown {
+        /// Where it is.
+        from: String,
+        /// Where it would be.
+        to: String,
+    },
     /// It would go where less is hidden.
     #[error("what is marked secret at {from} would be shown at {to}: mark it there too")]
     Elsewhere {

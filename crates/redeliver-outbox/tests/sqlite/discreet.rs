@@ -255,6 +255,41 @@ async fn a_search_finds_nothing_out() {
     );
 }
 
+/// Somebody took billing and the topics out of the configuration: that uncovers nothing.
+#[tokio::test]
+async fn what_is_not_named_any_more_is_hidden_where_anything_is() {
+    let scene = Scene::set().await;
+    let event = NewMessage::on("orders.paid").payload(PAYLOAD);
+    let ids = scene.bench.store.enqueue(&[event]).await.unwrap();
+    let event = ids[0].id().unwrap();
+    let guess = Filter {
+        text: Some("4111".to_owned()),
+        ..Filter::default()
+    };
+    for (hides, is_seen) in [(Secrecy::Everything, false), (Secrecy::Nothing, true)] {
+        let routes = Routes::new()
+            .with("vault", hiding(hides))
+            .with("open", hiding(Secrecy::Nothing));
+        let desk = Discreet::new(Arc::new(scene.bench.store.clone()), routes);
+        for id in [scene.billing, event] {
+            let seen = desk.find(MessageRef::Id(id)).await.unwrap().unwrap().record;
+            assert_eq!(text(seen.payload.as_ref()).contains(SECRET), is_seen, "{seen:?}");
+            assert_eq!(text(seen.payload.as_ref()).contains("visa"), is_seen, "{seen:?}");
+        }
+        let found = desk.count(&guess).await.unwrap();
+        assert_eq!(found, if is_seen { 4 } else { 1 });
+        let edit = Edit {
+            destination: Some("open".to_owned()),
+            ..Edit::default()
+        };
+        if !is_seen {
+            let moved = desk.edit(MessageRef::Id(scene.billing), &edit, &act()).await;
+            let refused = moved.unwrap_err().to_string();
+            assert!(refused.contains("name billing there again"), "{refused}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_is_revealed_is_on_record() {
     let scene = Scene::set().await;

@@ -168,7 +168,7 @@ impl TryFrom<FilterForm> for Filter {
             attempts_from: parsed("attempts_from", form.attempts_from.as_deref(), whole)?,
             issue: parsed("issue", form.issue.as_deref(), fingerprint)?,
             text: form.text,
-            unsearched: Vec::new(),
+            searched: None,
         };
         for (name, text) in [
             ("destination", &filter.destination),
