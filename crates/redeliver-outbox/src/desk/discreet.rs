@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{AuditRecord, Detail, Edit, Filter, JobDesk, MessageRef, Page, Record};
+use super::{AuditRecord, Detail, Edit, Filter, JobDesk, MessageRef, Page, Record, Replay};
 use crate::{
     MessageId, Payload,
     destination::Routes,
@@ -57,6 +57,18 @@ impl Discreet {
     fn promised(&self, destination: &str) -> Secrecy {
         let route = self.routes.get(destination);
         route.map(|route| route.secrecy.clone()).unwrap_or_default()
+    }
+
+    /// Whether what is hidden of these events would be seen where they are to be replayed to. Where the routes lead them there anyway, that is
+    /// for the configuration to say.
+    fn check_replay(&self, replay: &Replay) -> Result<()> {
+        let (topic, to) = (&replay.topic, &replay.to);
+        let leads_there = self.routes.lead_to(topic, |names| names.contains(to));
+        if leads_there || self.promised(to).covers(&self.routes.secrecy_of_topics(topic)) {
+            return Ok(());
+        }
+        let (topic, to) = (topic.to_string(), to.clone());
+        Err(refused(&InvalidChange::Replayed { topic, to }))
     }
 
     fn shown(&self, mut record: Record) -> Record {

@@ -195,6 +195,23 @@ impl Routes {
         }
     }
 
+    /// What is hidden of any event on these topics: all of it, if not all of them surely lead somewhere.
+    pub(crate) fn secrecy_of_topics(&self, pattern: &TopicPattern) -> Secrecy {
+        if !self.lead_to(pattern, |names| !names.is_empty()) {
+            return self.secrecy_of_the_unknown();
+        }
+        let met = self.topics().filter(|(route, _)| route.meets(pattern));
+        met.fold(Secrecy::Nothing, |secrecy, (_, names)| {
+            secrecy.with(&self.secrecy_of_all(names))
+        })
+    }
+
+    /// Whether one of the routes leads all of these topics to destinations like this.
+    pub(crate) fn lead_to(&self, pattern: &TopicPattern, fit: impl Fn(&[String]) -> bool) -> bool {
+        self.topics()
+            .any(|(route, names)| route.covers(pattern) && fit(names))
+    }
+
     /// Whether any destination hides anything.
     pub(crate) fn hides_anything(&self) -> bool {
         self.destinations

@@ -237,6 +237,16 @@ pub enum InvalidChange {
         /// Where it would be.
         to: String,
     },
+    /// Events would be replayed to where less of them is hidden.
+    #[error(
+        "what is marked secret of events on {topic} would be shown at {to}: mark it there too, or let [routes] lead {topic} there"
+    )]
+    Replayed {
+        /// Their topics.
+        topic: String,
+        /// Where they would be.
+        to: String,
+    },
     /// It would go where less is hidden.
     #[error("what is marked secret at {from} would be shown at {to}: mark it there too")]
     Elsewhere {

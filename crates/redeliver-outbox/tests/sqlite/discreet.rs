@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use redeliver_outbox::{
-    DeadReason, MessageId, NewMessage, Payload,
+    DeadReason, MessageId, NewMessage, Payload, Timestamp,
     desk::{
-        Act, DeadLetter, Desk, Detail, Discreet, Edit, Filter, JobDesk, Look as _, MessageRef, Page,
+        Act, DeadLetter, Desk, Detail, Discreet, Edit, Filter, JobDesk, Look as _, MessageRef, Page, Replay,
         Retention,
     },
     destination::{Log, Route, Routes},
@@ -286,6 +286,46 @@ async fn what_is_not_named_any_more_is_hidden_where_anything_is() {
             let moved = desk.edit(MessageRef::Id(scene.billing), &edit, &act()).await;
             let refused = moved.unwrap_err().to_string();
             assert!(refused.contains("name billing there again"), "{refused}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_replayed_to_where_it_would_be_seen() {
+    let bench = Bench::new().await;
+    let routes = Routes::new()
+        .with("billing", hiding(fields(&["card.number"])))
+        .with("cards", hiding(fields(&["card.*"])))
+        .with("vault", hiding(Secrecy::Everything))
+        .with("open", hiding(Secrecy::Nothing))
+        .with("archive", hiding(Secrecy::Nothing))
+        .with_topic("orders.*".parse().unwrap(), ["billing", "archive"])
+        .with_topic("news.**".parse().unwrap(), ["open"]);
+    let desk = Discreet::new(Arc::new(bench.store.clone()), routes);
+    for (topic, to, goes) in [
+        ("orders.*", "open", false),
+        ("orders.paid", "open", false),
+        ("orders.*", "nowhere", false),
+        ("orders.paid", "cards", true),
+        ("orders.paid", "vault", true),
+        // The routes lead there themselves.
+        ("orders.paid", "archive", true),
+        ("news.sport", "archive", true),
+        // Some of these topics may lead nowhere, and then nobody knows what is secret.
+        ("**", "archive", false),
+        ("invoices.*", "archive", false),
+        ("**", "vault", true),
+    ] {
+        let replay = Replay {
+            to: to.to_owned(),
+            topic: topic.parse().unwrap(),
+            since: Timestamp::from_millis(0),
+            until: None,
+        };
+        let done = desk.replay(&replay, 0, Some(&act())).await;
+        assert_eq!(done.is_ok(), goes, "{topic} to {to}: {done:?}");
+        if let Err(refused) = done {
+            assert!(refused.to_string().contains("would be shown at"), "{refused}");
         }
     }
 }
