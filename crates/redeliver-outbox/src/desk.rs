@@ -87,9 +87,9 @@ pub struct Filter {
     /// Only where this is the id or the number, or where this text is in the key, the destination, the topic, the last error or a payload that
     /// is text, whatever the case of its ASCII letters.
     pub text: Option<String>,
-    /// The text is not looked for in payloads to these destinations (of events, if one is empty): what is hidden is not to be found out by
-    /// searching.
-    pub unsearched: Vec<String>,
+    /// The text is looked for in payloads to these destinations only, and in every one if this is none: what is hidden is not to be found
+    /// out by searching.
+    pub searched: Option<Vec<String>>,
     /// Only inserted at this time or later.
     pub created_from: Option<Timestamp>,
     /// Only inserted before this time.

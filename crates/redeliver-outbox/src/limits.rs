@@ -4,6 +4,11 @@ use std::time::Duration;
 
 /// The longest error text that is kept, in bytes.
 pub const ERROR_LIMIT: usize = 1000;
+/// The most hidden values of a message that are looked for in what its destination says of it. Where there are more, a mark stands in the
+/// place of all that the destination says: the relay has other things to do.
+pub const CLEARED_VALUES: usize = 1000;
+/// The same in bytes of hidden text.
+pub const CLEARED_BYTES: usize = 32 << 10;
 /// The longest name of a destination, in bytes.
 pub const DESTINATION_LIMIT: usize = 200;
 /// The longest topic, and the longest pattern of topics, in bytes.

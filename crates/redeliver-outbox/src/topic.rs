@@ -42,6 +42,32 @@ impl TopicPattern {
         topic.next().is_none()
     }
 
+    /// Whether some topic is meant by both.
+    pub(crate) fn meets(&self, other: &Self) -> bool {
+        let (mut mine, mut theirs) = (self.0.split('.'), other.0.split('.'));
+        loop {
+            match (mine.next(), theirs.next()) {
+                (Some(ANY_WORDS), _) | (_, Some(ANY_WORDS)) | (None, None) => return true,
+                (Some(ONE_WORD), Some(_)) | (Some(_), Some(ONE_WORD)) => {}
+                (Some(word), Some(met)) if word == met => {}
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether it means every topic that the other one means.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let (mut mine, mut theirs) = (self.0.split('.'), other.0.split('.'));
+        loop {
+            match (mine.next(), theirs.next()) {
+                (Some(ANY_WORDS), _) | (None, None) => return true,
+                (Some(ONE_WORD), Some(met)) if met != ANY_WORDS => {}
+                (Some(word), Some(met)) if word == met => {}
+                _ => return false,
+            }
+        }
+    }
+
     /// As it was written.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -178,6 +204,27 @@ mod tests {
             for topic in no {
                 assert!(!pattern(text).matches(topic), "{text} {topic}");
             }
+        }
+    }
+
+    #[test]
+    fn patterns_meet_and_cover_each_other() {
+        for (one, other, meets, covers) in [
+            ("orders.*", "orders.*", true, true),
+            ("orders.*", "orders.paid", true, true),
+            ("orders.paid", "orders.*", true, false),
+            ("orders.*", "orders.**", true, false),
+            ("orders.**", "orders.*", true, true),
+            ("orders.**", "orders", true, true),
+            ("orders", "orders.**", true, false),
+            ("*.paid", "orders.*", true, false),
+            ("orders.*", "invoices.*", false, false),
+            ("orders.*", "orders", false, false),
+            ("**", "orders.*.paid", true, true),
+        ] {
+            assert_eq!(pattern(one).meets(&pattern(other)), meets, "{one} {other}");
+            assert_eq!(pattern(other).meets(&pattern(one)), meets, "{other} {one}");
+            assert_eq!(pattern(one).covers(&pattern(other)), covers, "{one} {other}");
         }
     }
 

@@ -206,6 +206,35 @@ fn the_audit_trail_is_verified_against_itself_and_a_noted_head() {
     );
 }
 
+/// Whoever can write to the tables can say of any entry that it was there, and put others behind it.
+#[test]
+fn a_head_that_only_the_anchor_has_proves_nothing() {
+    let folder = quarantined(2);
+    folder.run(&["dead", "redrive", "1"]).done();
+    let noted = folder.run(&["audit", "--json"]).done().json().remove(0)["hash"].clone();
+    let noted = noted.as_str().unwrap();
+    folder.run(&["dead", "discard", "2", "--reason", "a test"]).done();
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    database
+        .execute(
+            "UPDATE redeliver_audit_chain SET anchor_number = 1, anchor_hash = ?1",
+            [noted],
+        )
+        .unwrap();
+    database
+        .execute("DELETE FROM redeliver_audit WHERE number = 1", [])
+        .unwrap();
+    folder.run(&["audit", "verify"]).done();
+    let told = folder.run(&["audit", "verify", "--expect", noted]);
+    assert_eq!(told.code, Some(1), "{}", told.err);
+    assert!(told.out.starts_with("nothing is proved"), "{}", told.out);
+    assert!(
+        told.err.contains("expect a head that was noted later"),
+        "{}",
+        told.err
+    );
+}
+
 #[test]
 fn many_are_redriven_only_if_it_is_meant() {
     let folder = quarantined(5);

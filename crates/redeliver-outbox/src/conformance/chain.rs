@@ -176,29 +176,31 @@ pub(super) async fn s213_entries_in_another_order_are_found(factory: &dyn Factor
 }
 
 pub(super) async fn s214_an_entry_written_by_hand_is_found(factory: &dyn Factory) -> Outcome {
-    for hash in ["NULL".to_owned(), format!("'{}'", "a".repeat(64))] {
-        let (subject, letters) = audited(factory, 2).await?;
-        let now = subject.time_from_now(0).await?;
-        let insert = format!(
-            "INSERT INTO redeliver_audit (number, at, who, action, why, detail, hash) VALUES (3, {now}, 'eve', 'discard', '', '', {hash})"
-        );
-        subject.execute(&insert).await?;
-        let inserted = Some(AuditBreak::Inserted { number: 3 });
-        same!(broken(&subject).await?, inserted, "with hash {hash}");
-        // It is in nobody's way, and does not become right by what follows.
-        same!(
-            subject.redrive(&only(letters[0])).await?,
-            [letters[0]],
-            "redriven"
-        );
-        let after = broken(&subject).await?;
-        check!(
-            matches!(
-                after,
-                Some(AuditBreak::Inserted { number: 3 } | AuditBreak::Changed { number: 3 })
-            ),
-            "an act later: {after:?}"
-        );
+    // The next number, one a little later, and the last one that there is.
+    for number in [3, 4, i64::MAX] {
+        for hash in ["NULL".to_owned(), format!("'{}'", "a".repeat(64))] {
+            let (subject, letters) = audited(factory, 2).await?;
+            let now = subject.time_from_now(0).await?;
+            let insert = format!(
+                "INSERT INTO redeliver_audit (number, at, who, action, why, detail, hash) \
+                 VALUES ({number}, {now}, 'eve', 'discard', '', '', {hash})"
+            );
+            subject.execute(&insert).await?;
+            let inserted = Some(AuditBreak::Inserted { number });
+            same!(broken(&subject).await?, inserted, "{number} with hash {hash}");
+            // It is in nobody's way, and does not become right by what follows.
+            for letter in &letters {
+                same!(subject.redrive(&only(*letter)).await?, [*letter], "redriven");
+            }
+            let after = broken(&subject).await?;
+            check!(
+                matches!(
+                    after,
+                    Some(AuditBreak::Inserted { number: met } | AuditBreak::Changed { number: met }) if met == number
+                ),
+                "{number}, two acts later: {after:?}"
+            );
+        }
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use serde_json::Value;
 
-use super::{AuditRecord, Detail, Edit, Filter, JobDesk, MessageRef, Page, Record};
+use super::{AuditRecord, Detail, Edit, Filter, JobDesk, MessageRef, Page, Record, Replay};
 use crate::{
     MessageId, Payload,
     destination::Routes,
@@ -46,21 +46,29 @@ impl Discreet {
         if filter.text.is_none() {
             return narrowed;
         }
-        let hides = |name: &str| !self.routes.secrecy(name, None).is_nothing();
-        let destinations = self
-            .routes
-            .iter()
-            .map(|(name, _)| name)
-            .filter(|name| hides(name));
-        let mut unsearched: Vec<String> = destinations.map(ToOwned::to_owned).collect();
-        let leads_there = |(_, names): (_, &[String])| names.iter().any(|name| hides(name));
-        if self.routes.topics().any(leads_there) {
-            unsearched.push(String::new());
-        }
-        if !unsearched.is_empty() {
-            narrowed.to_mut().unsearched = unsearched;
+        if self.routes.hides_anything() {
+            let open = self.routes.iter().filter(|(_, route)| route.secrecy.is_nothing());
+            narrowed.to_mut().searched = Some(open.map(|(name, _)| name.to_owned()).collect());
         }
         narrowed
+    }
+
+    /// What a destination hides by its own word. One that is not named has given none: what it will hide, nobody knows.
+    fn promised(&self, destination: &str) -> Secrecy {
+        let route = self.routes.get(destination);
+        route.map(|route| route.secrecy.clone()).unwrap_or_default()
+    }
+
+    /// Whether what is hidden of these events would be seen where they are to be replayed to. Where the routes lead them there anyway, that is
+    /// for the configuration to say.
+    fn check_replay(&self, replay: &Replay) -> Result<()> {
+        let (topic, to) = (&replay.topic, &replay.to);
+        let leads_there = self.routes.lead_to(topic, |names| names.contains(to));
+        if leads_there || self.promised(to).covers(&self.routes.secrecy_of_topics(topic)) {
+            return Ok(());
+        }
+        let (topic, to) = (topic.to_string(), to.clone());
+        Err(refused(&InvalidChange::Replayed { topic, to }))
     }
 
     fn shown(&self, mut record: Record) -> Record {
@@ -131,10 +139,13 @@ impl Discreet {
         // What is merged is merged into this, and nothing else.
         meant.seen = meant.seen.or(Some(detail.seen()));
         if let Some(to) = &edit.destination
-            && !self.routes.secrecy(to, None).covers(&secrecy)
+            && !self.promised(to).covers(&secrecy)
         {
             let (from, to) = (record.destination.clone(), to.clone());
-            return Err(refused(&InvalidChange::Elsewhere { from, to }));
+            return Err(refused(&match self.routes.get(&from) {
+                None if !from.is_empty() => InvalidChange::FromUnknown { from, to },
+                _ => InvalidChange::Elsewhere { from, to },
+            }));
         }
         if let Some(change) = &edit.payload {
             let nothing = Payload::from("");

@@ -25,7 +25,7 @@ impl Filter {
             issue,
             error,
             text,
-            unsearched,
+            searched,
             created_from,
             created_before,
             attempts_from,
@@ -50,10 +50,7 @@ impl Filter {
             ("issue", json!(issue.map(|issue| issue.to_string()))),
             ("error", json!(error)),
             ("text", json!(text)),
-            (
-                "unsearched",
-                json!((!unsearched.is_empty()).then_some(unsearched)),
-            ),
+            ("searched", json!(searched)),
             ("created_from", json!(created_from.map(Timestamp::as_millis))),
             ("created_before", json!(created_before.map(Timestamp::as_millis))),
             ("attempts_from", json!(attempts_from)),
@@ -104,12 +101,16 @@ fn set(filter: &mut Filter, name: &str, value: &Value) -> Option<()> {
         "issue" => filter.issue = Some(value.as_str()?.parse().ok()?),
         "error" => filter.error = Some(text()?),
         "text" => filter.text = Some(text()?),
-        "unsearched" => {
+        "searched" => {
             let names = value.as_array()?.iter();
-            filter.unsearched = names
-                .map(|name| name.as_str().map(ToOwned::to_owned))
-                .collect::<Option<_>>()?;
+            filter.searched = Some(
+                names
+                    .map(|name| name.as_str().map(ToOwned::to_owned))
+                    .collect::<Option<_>>()?,
+            );
         }
+        // As jobs were kept that named what hides something: which others are known not to, nobody says.
+        "unsearched" => filter.searched = Some(Vec::new()),
         "created_from" => filter.created_from = Some(Timestamp::from_millis(value.as_i64()?)),
         "created_before" => filter.created_before = Some(Timestamp::from_millis(value.as_i64()?)),
         "died_by" => filter.died_by = Some(Timestamp::from_millis(value.as_i64()?)),
@@ -135,7 +136,7 @@ mod tests {
             issue: Some(Fingerprint::of("a", "b", "c")),
             error: Some("🦀 50%".to_owned()),
             text: Some("order 7".to_owned()),
-            unsearched: vec!["billing".to_owned(), String::new()],
+            searched: Some(vec!["billing".to_owned()]),
             created_from: Some(Timestamp::from_millis(1)),
             created_before: Some(Timestamp::from_millis(i64::MAX)),
             attempts_from: Some(3),

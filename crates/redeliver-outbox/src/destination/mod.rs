@@ -113,6 +113,12 @@ pub trait Destination: Send + Sync + fmt::Debug {
     /// What kind it is, as the configuration names it: `http`, `log`, `handler`.
     fn kind(&self) -> &'static str;
 
+    /// The end of a reason that this destination gave, as far as it may be what the other side said, and so what that was sent: all of it,
+    /// unless the destination knows better.
+    fn words<'r>(&self, reason: &'r str) -> &'r str {
+        reason
+    }
+
     /// Looks for what would keep messages from arriving, without sending one: names, connections, certificates, proofs of who we are. It is
     /// done within `limit`. Nothing is found where there is nothing to look at.
     fn probe(&self, limit: Duration) -> BoxFuture<'_, Vec<Finding>> {

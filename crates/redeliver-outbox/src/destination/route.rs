@@ -165,16 +165,58 @@ impl Routes {
         self.destinations.get(name)
     }
 
-    /// What is hidden of a message to this destination; of an event, all that is hidden wherever its topic leads.
+    /// What is hidden of a message to this destination; of an event, all that is hidden wherever its topic leads. Where anything is hidden at
+    /// all, so is all that goes to a destination which is not named here, and an event that leads nowhere: nobody knows what is secret in it.
     #[must_use]
     pub fn secrecy(&self, destination: &str, topic: Option<&str>) -> Secrecy {
-        let of = |name: &str| self.get(name).map(|route| &route.secrecy);
         if !destination.is_empty() {
-            return of(destination).cloned().unwrap_or_default();
+            return self.secrecy_of(destination);
         }
-        let names = topic.and_then(|topic| self.of_topic(topic)).unwrap_or_default();
-        let all = names.iter().filter_map(|name| of(name));
-        all.fold(Secrecy::Nothing, Secrecy::with)
+        match topic.and_then(|topic| self.of_topic(topic)).as_deref() {
+            None | Some([]) => self.secrecy_of_the_unknown(),
+            Some(names) => self.secrecy_of_all(names),
+        }
+    }
+
+    fn secrecy_of(&self, name: &str) -> Secrecy {
+        let known = self.get(name).map(|route| route.secrecy.clone());
+        known.unwrap_or_else(|| self.secrecy_of_the_unknown())
+    }
+
+    fn secrecy_of_all(&self, names: &[String]) -> Secrecy {
+        let all = names.iter().map(|name| self.secrecy_of(name));
+        all.fold(Secrecy::Nothing, |one, other| one.with(&other))
+    }
+
+    fn secrecy_of_the_unknown(&self) -> Secrecy {
+        match self.hides_anything() {
+            true => Secrecy::Everything,
+            false => Secrecy::Nothing,
+        }
+    }
+
+    /// What is hidden of any event on these topics: all of it, if not all of them surely lead somewhere.
+    pub(crate) fn secrecy_of_topics(&self, pattern: &TopicPattern) -> Secrecy {
+        if !self.lead_to(pattern, |names| !names.is_empty()) {
+            return self.secrecy_of_the_unknown();
+        }
+        let met = self.topics().filter(|(route, _)| route.meets(pattern));
+        met.fold(Secrecy::Nothing, |secrecy, (_, names)| {
+            secrecy.with(&self.secrecy_of_all(names))
+        })
+    }
+
+    /// Whether one of the routes leads all of these topics to destinations like this.
+    pub(crate) fn lead_to(&self, pattern: &TopicPattern, fit: impl Fn(&[String]) -> bool) -> bool {
+        self.topics()
+            .any(|(route, names)| route.covers(pattern) && fit(names))
+    }
+
+    /// Whether any destination hides anything.
+    pub(crate) fn hides_anything(&self) -> bool {
+        self.destinations
+            .values()
+            .any(|route| !route.secrecy.is_nothing())
     }
 
     /// All of them, by name.

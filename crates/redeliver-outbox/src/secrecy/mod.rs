@@ -1,6 +1,7 @@
 //! What is for the destination only, and how everybody else sees it.
 
 mod clearing;
+mod gathering;
 mod headers;
 mod path;
 
@@ -15,9 +16,10 @@ pub use self::{
 };
 use crate::{
     Message, Payload,
-    destination::Outcome,
+    destination::{Destination, Outcome},
     members::{Members, member, patched},
 };
+use gathering::Gathering;
 use path::Way;
 
 /// What stands in the place of what is hidden.
@@ -106,20 +108,7 @@ impl Secrecy {
     /// The values that are hidden: texts and numbers, as they would be read aloud.
     #[must_use]
     pub fn values(&self, payload: &Payload) -> Vec<String> {
-        let mut values = Vec::new();
-        match (self, json(payload)) {
-            (Self::Nothing, _) => {}
-            (Self::Fields(paths), Some(text)) => {
-                let ways: Vec<Way<'_>> = paths.iter().map(FieldPath::way).collect();
-                replaced(text, &ways, &mut |value| {
-                    leaves(value, 0, &mut values);
-                    String::new()
-                });
-            }
-            (_, Some(text)) => leaves(text, 0, &mut values),
-            (_, None) => values.extend(payload.as_text().map(str::to_owned)),
-        }
-        values
+        Gathering::whole().gather(self, payload).values
     }
 
     /// A payload that was changed by somebody who has not seen the hidden part of it: what is hidden stays unless it is given anew. Where fields
@@ -166,10 +155,18 @@ impl Secrecy {
         self.hidden(merged.as_ref().unwrap_or(change))
     }
 
-    /// What came of an attempt, without what is hidden of the message, which a destination may repeat.
+    /// What came of an attempt at this destination, without what is hidden of the message, which a destination may repeat.
     #[must_use]
-    pub fn cleared_outcome(&self, outcome: Outcome, message: &Message) -> Outcome {
-        let cleared = |reason: String| self.cleared(&reason, message);
+    pub fn cleared_outcome(
+        &self,
+        outcome: Outcome,
+        message: &Message,
+        destination: &dyn Destination,
+    ) -> Outcome {
+        let cleared = |reason: String| {
+            let words = destination.words(&reason).len();
+            self.cleared_up_to(&reason, reason.len().saturating_sub(words), message)
+        };
         match outcome {
             Outcome::Delivered => Outcome::Delivered,
             Outcome::Retry { class, reason } => {
@@ -189,10 +186,28 @@ impl Secrecy {
         }
     }
 
-    /// A text about a message, without what is hidden of it.
+    /// A text about a message, without what is hidden of it. If that is more than is looked for ([`CLEARED_VALUES`],
+    /// [`CLEARED_BYTES`]), there is only a mark.
+    ///
+    /// [`CLEARED_VALUES`]: crate::limits::CLEARED_VALUES
+    /// [`CLEARED_BYTES`]: crate::limits::CLEARED_BYTES
     #[must_use]
     pub fn cleared(&self, text: &str, message: &Message) -> String {
-        let mut values = self.values(&message.payload);
+        self.cleared_up_to(text, 0, message)
+    }
+
+    /// The same of a text whose beginning is known to hold nothing of the message.
+    fn cleared_up_to(&self, text: &str, harmless: usize, message: &Message) -> String {
+        let Gathering {
+            mut values, is_full, ..
+        } = Gathering::bounded().gather(self, &message.payload);
+        if is_full {
+            return match text.split_at_checked(harmless) {
+                Some((_, "")) => text.to_owned(),
+                Some((harmless, _)) => format!("{harmless}{MARK}"),
+                None => MARK.to_owned(),
+            };
+        }
         values.extend(
             message
                 .headers
@@ -226,6 +241,27 @@ pub enum InvalidChange {
         "fields of the payload are marked secret: give a JSON object of the fields to change (null removes one), and the others stay"
     )]
     NoPatch,
+    /// Nobody knows any more what was hidden where it is.
+    #[error(
+        "the configuration names no destination {from} any more, so that nobody knows what is secret in its payloads, and at {to} they \
+         would be shown: name {from} there again, with its `secret`"
+    )]
+    FromUnknown {
+        /// Where it is.
+        from: String,
+        /// Where it would be.
+        to: String,
+    },
+    /// Events would be replayed to where less of them is hidden.
+    #[error(
+        "what is marked secret of events on {topic} would be shown at {to}: mark it there too, or let [routes] lead {topic} there"
+    )]
+    Replayed {
+        /// Their topics.
+        topic: String,
+        /// Where they would be.
+        to: String,
+    },
     /// It would go where less is hidden.
     #[error("what is marked secret at {from} would be shown at {to}: mark it there too")]
     Elsewhere {
@@ -308,28 +344,6 @@ fn replaced(text: &str, ways: &[Way<'_>], by: &mut impl FnMut(&str) -> String) -
         return format!("[{}]", items.join(","));
     }
     text.to_owned()
-}
-
-/// Deeper than this, JSON is taken as the text that it is: a payload is not to decide how deep the stack gets.
-const DEEPEST: usize = 64;
-
-/// Every text and number in a value.
-fn leaves(text: &str, depth: usize, leaves: &mut Vec<String>) {
-    if depth < DEEPEST
-        && let Ok(Members(members)) = serde_json::from_str(text)
-    {
-        let values = members.iter().map(|(_, value)| value.get());
-        values.for_each(|value| self::leaves(value, depth + 1, leaves));
-    } else if depth < DEEPEST
-        && let Ok(items) = serde_json::from_str::<Vec<&RawValue>>(text)
-    {
-        let values = items.iter().map(|value| value.get());
-        values.for_each(|value| self::leaves(value, depth + 1, leaves));
-    } else if let Ok(text) = serde_json::from_str::<String>(text) {
-        leaves.push(text);
-    } else if !matches!(text.trim(), "true" | "false" | "null") {
-        leaves.push(text.trim().to_owned());
-    }
 }
 
 /// Whether a mark stands where this way leads.

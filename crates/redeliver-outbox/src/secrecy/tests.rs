@@ -150,3 +150,50 @@ proptest! {
         prop_assert_eq!(Secrecy::Nothing.hidden(&stored), stored);
     }
 }
+
+/// A destination whose words come behind a colon.
+#[derive(Debug)]
+struct Talkative;
+
+impl Destination for Talkative {
+    fn deliver<'a>(
+        &'a self,
+        _: crate::destination::Delivery<'a>,
+    ) -> futures_core::future::BoxFuture<'a, Outcome> {
+        Box::pin(std::future::ready(Outcome::Delivered))
+    }
+
+    fn kind(&self) -> &'static str {
+        "talkative"
+    }
+
+    fn words<'r>(&self, reason: &'r str) -> &'r str {
+        reason.split_once(": ").map_or("", |(_, words)| words)
+    }
+}
+
+#[test]
+fn where_too_much_is_hidden_to_look_for_nothing_is_kept_of_what_a_destination_says() {
+    let large: Vec<String> = (0..100_000).map(|number| format!("secret-{number:06}")).collect();
+    let new = |payload: String| {
+        let new = crate::NewMessage::to("billing").payload(payload);
+        Message::of(&new, crate::MessageId::new(1, 1), crate::Timestamp::default())
+    };
+    let (large, small) = (
+        new(serde_json::json!({ "all": large }).to_string()),
+        new(r#"{"all":"secret-000007"}"#.to_owned()),
+    );
+    let reason = |message: &Message, reason: &str| {
+        let outcome = Outcome::Ambiguous {
+            reason: reason.to_owned(),
+        };
+        match fields(&["all"]).cleared_outcome(outcome, message, &Talkative) {
+            Outcome::Ambiguous { reason } => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(reason(&large, "400: no secret-000007"), "400: …");
+    assert_eq!(reason(&large, "connection refused"), "connection refused");
+    assert_eq!(reason(&small, "400: no secret-000007"), "400: no …");
+    assert_eq!(fields(&["all"]).cleared("no secret-000007", &large), "…");
+}

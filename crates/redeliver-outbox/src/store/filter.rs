@@ -153,7 +153,7 @@ impl Conditions {
             let _ = write!(conditions.sql, " AND {contained}");
         }
         if let Some(text) = &filter.text {
-            conditions.text(text, &filter.unsearched);
+            conditions.text(text, filter.searched.as_deref());
         }
         if let Some(from) = filter.created_from {
             conditions.compare("created_at", ">=", Value::Time(from));
@@ -237,7 +237,7 @@ impl Conditions {
     }
 
     /// By the id or the number as well, so that a search for one finds it among all that only mention it.
-    fn text(&mut self, text: &str, unsearched: &[String]) {
+    fn text(&mut self, text: &str, searched: Option<&[String]>) {
         let mut alternatives: Vec<String> = Vec::new();
         match text.trim().parse() {
             Ok(MessageRef::Number(number)) => {
@@ -253,14 +253,25 @@ impl Conditions {
         for column in ["lane", "destination", "topic", "last_error"] {
             alternatives.push(self.contained(column, text));
         }
-        let mut payload = self.contained("payload", text);
-        for name in unsearched {
-            let place = self.place(Value::Text(name.clone()));
-            let same = (self.dialect.same)("destination", &place);
-            let _ = write!(payload, " AND NOT ({same})");
-        }
-        alternatives.push(format!("({payload})"));
+        alternatives.extend(self.payload(text, searched));
         let _ = write!(self.sql, " AND ({})", alternatives.join(" OR "));
+    }
+
+    /// In payloads to these destinations only, if not in all of them.
+    fn payload(&mut self, text: &str, searched: Option<&[String]>) -> Option<String> {
+        let Some(names) = searched else {
+            return Some(self.contained("payload", text));
+        };
+        if names.is_empty() {
+            return None;
+        }
+        let contained = self.contained("payload", text);
+        let mut one_of = Vec::with_capacity(names.len());
+        for name in names {
+            let place = self.place(Value::Text(name.clone()));
+            one_of.push((self.dialect.same)("destination", &place));
+        }
+        Some(format!("({contained} AND ({}))", one_of.join(" OR ")))
     }
 
     /// The database makes both small, so that it has one idea of what that is.

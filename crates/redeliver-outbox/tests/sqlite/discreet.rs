@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use redeliver_outbox::{
-    DeadReason, MessageId, NewMessage, Payload,
+    DeadReason, MessageId, NewMessage, Payload, Timestamp,
     desk::{
-        Act, DeadLetter, Desk, Detail, Discreet, Edit, Filter, JobDesk, Look as _, MessageRef, Page,
+        Act, DeadLetter, Desk, Detail, Discreet, Edit, Filter, JobDesk, Look as _, MessageRef, Page, Replay,
         Retention,
     },
     destination::{Log, Route, Routes},
@@ -253,6 +253,81 @@ async fn a_search_finds_nothing_out() {
         scene.desk.redrive(&guess, 10, &act()).await.unwrap(),
         [scene.open]
     );
+}
+
+/// Somebody took billing and the topics out of the configuration: that uncovers nothing.
+#[tokio::test]
+async fn what_is_not_named_any_more_is_hidden_where_anything_is() {
+    let scene = Scene::set().await;
+    let event = NewMessage::on("orders.paid").payload(PAYLOAD);
+    let ids = scene.bench.store.enqueue(&[event]).await.unwrap();
+    let event = ids[0].id().unwrap();
+    let guess = Filter {
+        text: Some("4111".to_owned()),
+        ..Filter::default()
+    };
+    for (hides, is_seen) in [(Secrecy::Everything, false), (Secrecy::Nothing, true)] {
+        let routes = Routes::new()
+            .with("vault", hiding(hides))
+            .with("open", hiding(Secrecy::Nothing));
+        let desk = Discreet::new(Arc::new(scene.bench.store.clone()), routes);
+        for id in [scene.billing, event] {
+            let seen = desk.find(MessageRef::Id(id)).await.unwrap().unwrap().record;
+            assert_eq!(text(seen.payload.as_ref()).contains(SECRET), is_seen, "{seen:?}");
+            assert_eq!(text(seen.payload.as_ref()).contains("visa"), is_seen, "{seen:?}");
+        }
+        let found = desk.count(&guess).await.unwrap();
+        assert_eq!(found, if is_seen { 4 } else { 1 });
+        let edit = Edit {
+            destination: Some("open".to_owned()),
+            ..Edit::default()
+        };
+        if !is_seen {
+            let moved = desk.edit(MessageRef::Id(scene.billing), &edit, &act()).await;
+            let refused = moved.unwrap_err().to_string();
+            assert!(refused.contains("name billing there again"), "{refused}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_replayed_to_where_it_would_be_seen() {
+    let bench = Bench::new().await;
+    let routes = Routes::new()
+        .with("billing", hiding(fields(&["card.number"])))
+        .with("cards", hiding(fields(&["card.*"])))
+        .with("vault", hiding(Secrecy::Everything))
+        .with("open", hiding(Secrecy::Nothing))
+        .with("archive", hiding(Secrecy::Nothing))
+        .with_topic("orders.*".parse().unwrap(), ["billing", "archive"])
+        .with_topic("news.**".parse().unwrap(), ["open"]);
+    let desk = Discreet::new(Arc::new(bench.store.clone()), routes);
+    for (topic, to, goes) in [
+        ("orders.*", "open", false),
+        ("orders.paid", "open", false),
+        ("orders.*", "nowhere", false),
+        ("orders.paid", "cards", true),
+        ("orders.paid", "vault", true),
+        // The routes lead there themselves.
+        ("orders.paid", "archive", true),
+        ("news.sport", "archive", true),
+        // Some of these topics may lead nowhere, and then nobody knows what is secret.
+        ("**", "archive", false),
+        ("invoices.*", "archive", false),
+        ("**", "vault", true),
+    ] {
+        let replay = Replay {
+            to: to.to_owned(),
+            topic: topic.parse().unwrap(),
+            since: Timestamp::from_millis(0),
+            until: None,
+        };
+        let done = desk.replay(&replay, 0, Some(&act())).await;
+        assert_eq!(done.is_ok(), goes, "{topic} to {to}: {done:?}");
+        if let Err(refused) = done {
+            assert!(refused.to_string().contains("would be shown at"), "{refused}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -51,7 +51,7 @@ impl FilterFlags {
             issue: self.issue,
             error: self.error.clone(),
             text: None,
-            unsearched: Vec::new(),
+            searched: None,
             created_from: self.since,
             created_before: self.until,
             attempts_from: self.attempts_from,

@@ -170,7 +170,7 @@ impl TryFrom<FilterForm> for Filter {
             attempts_from: parsed("attempts_from", form.attempts_from.as_deref(), whole)?,
             issue: parsed("issue", form.issue.as_deref(), fingerprint)?,
             text: form.text,
-            unsearched: Vec::new(),
+            searched: None,
             died_by: time("died_by", form.died_by.as_deref())?,
         };
         for (name, text) in [

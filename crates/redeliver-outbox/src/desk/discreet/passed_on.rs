@@ -164,7 +164,10 @@ impl Desk for Discreet {
         after: i64,
         act: Option<&'a Act>,
     ) -> BoxFuture<'a, Result<Replayed>> {
-        self.desk.replay(replay, after, act)
+        Box::pin(async move {
+            self.check_replay(replay)?;
+            self.desk.replay(replay, after, act).await
+        })
     }
 
     fn reveal<'a>(&'a self, messages: &'a [MessageId], act: &'a Act) -> BoxFuture<'a, Result<()>> {

@@ -16,7 +16,7 @@ use redeliver::{
     clock, retry_after,
 };
 
-use super::{Answer, Outcome, Time, sent::Sent};
+use super::{Answer, Outcome, Time, failure::NO_HTTP_SERVER, sent::Sent};
 use crate::DeadReason;
 
 /// As much of an answer is read as may be worth showing.
@@ -177,6 +177,22 @@ fn reason(status: StatusCode, headers: &HeaderMap, body: &[u8], sent: &Sent) -> 
     reason
 }
 
+/// What of a reason the other side said: what comes behind the status, or what a server said that speaks no HTTP.
+pub(super) fn words(reason: &str) -> &str {
+    let is_status = |text: &str| text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let behind_status =
+        reason
+            .get(..3)
+            .filter(|status| is_status(status))
+            .and_then(|_| match reason.find([':', '(']) {
+                Some(at) if reason[at..].starts_with(": ") => reason.get(at + 2..),
+                Some(at) => reason.get(at..),
+                None => None,
+            });
+    let behind_stranger = || reason.split_once(NO_HTTP_SERVER).map(|(_, said)| said);
+    behind_status.or_else(behind_stranger).unwrap_or_default()
+}
+
 /// Of a body that is packed, how. Nothing is ever unpacked: a kilobyte may become a gigabyte.
 fn packed(headers: &HeaderMap) -> Option<String> {
     let packed = headers.get(CONTENT_ENCODING)?.as_bytes();
@@ -200,6 +216,29 @@ mod tests {
     use hyper::body::Frame;
 
     use super::*;
+
+    #[test]
+    fn what_the_other_side_said_is_told_from_what_we_say() {
+        let sent = Sent::default();
+        let mut headers = HeaderMap::new();
+        let told = |headers: &HeaderMap| reason(StatusCode::NOT_FOUND, headers, b"no: 7 (x)", &sent);
+        assert_eq!(words(&told(&headers)), "no: 7 (x)");
+        headers.insert(CONTENT_ENCODING, "gzip".parse().unwrap());
+        assert_eq!(
+            words(&told(&headers)),
+            "(its body is packed as gzip and is not read)"
+        );
+        headers.insert(LOCATION, "https://elsewhere/".parse().unwrap());
+        let moved = reason(StatusCode::FOUND, &headers, b"", &sent);
+        assert!(
+            words(&moved).starts_with("points to https://elsewhere/"),
+            "{moved}"
+        );
+        assert_eq!(words("404 Not Found"), "");
+        assert_eq!(words("cannot connect to https://h: connection refused"), "");
+        let stranger = format!("what is at https://h{NO_HTTP_SERVER}\"SSH\"");
+        assert_eq!(words(&stranger), "\"SSH\"");
+    }
 
     /// A kilobyte each time, for ever, and how often it was asked.
     struct Endless(usize);

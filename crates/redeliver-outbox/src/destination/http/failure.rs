@@ -7,6 +7,9 @@ use rustls::{AlertDescription as Alert, CertificateError, Error as Tls};
 
 use super::{Outcome, connect::BoxError, stream::Beginning};
 
+/// What stands before the words of a server that is none.
+pub(super) const NO_HTTP_SERVER: &str = " is no HTTP server: it says ";
+
 /// Why there is no answer.
 pub(super) enum Failure {
     /// There was no connection.
@@ -47,7 +50,7 @@ pub(super) fn broken(origin: &str, http2: bool, failure: &Failure) -> Outcome {
         }
         Some(Stranger::Other) => {
             let said = printable(&String::from_utf8_lossy(beginning.bytes()));
-            let reason = format!("what is at {origin} is no HTTP server: it says {said:?}");
+            let reason = format!("what is at {origin}{NO_HTTP_SERVER}{said:?}");
             return Outcome::Ambiguous { reason };
         }
         Some(Stranger::Older) => {

@@ -310,6 +310,10 @@ impl Destination for Http {
         true
     }
 
+    fn words<'r>(&self, reason: &'r str) -> &'r str {
+        answer::words(reason)
+    }
+
     fn kind(&self) -> &'static str {
         "http"
     }

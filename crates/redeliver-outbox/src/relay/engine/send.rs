@@ -131,12 +131,15 @@ impl Engine {
                 Some(traced) => destination.deliver_in(&traced.span, delivery),
             };
             let outcome = match destination.keeps_time() {
-                true => delivering.await,
-                false => cut_off(delivering, timeout).await,
+                true => Some(delivering.await),
+                false => in_time(delivering, timeout).await,
             };
             let took = clock::now().since(started);
             // Here, before anybody is told: what a destination says may be what it was sent.
-            let outcome = secrecy.cleared_outcome(outcome, &message);
+            let outcome = match outcome {
+                Some(outcome) => secrecy.cleared_outcome(outcome, &message, &*destination),
+                None => cut_off(timeout),
+            };
             Event::Sent {
                 message,
                 lease,
@@ -261,11 +264,15 @@ pub(super) fn is_of_the_destination(outcome: &Outcome, probe: bool, idempotent: 
     }
 }
 
-async fn cut_off(delivering: BoxFuture<'_, Outcome>, timeout: Duration) -> Outcome {
-    let outcome = tokio::time::timeout(timeout.saturating_add(GRACE), delivering).await;
-    outcome.unwrap_or_else(|_| Outcome::Ambiguous {
+async fn in_time(delivering: BoxFuture<'_, Outcome>, timeout: Duration) -> Option<Outcome> {
+    let limit = timeout.saturating_add(GRACE);
+    tokio::time::timeout(limit, delivering).await.ok()
+}
+
+fn cut_off(timeout: Duration) -> Outcome {
+    Outcome::Ambiguous {
         reason: format!("no answer within {}", redeliver::duration::display(timeout)),
-    })
+    }
 }
 
 fn tell_retry(message: &Message, route: &Route, verdict: &Verdict) {

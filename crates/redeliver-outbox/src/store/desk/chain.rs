@@ -67,17 +67,29 @@ impl<'a> Said<'a> {
     }
 }
 
-/// The entries, sealed, behind the head. `newest` is the highest number that is there: what was not written by us keeps its own.
+/// Somebody has moved the head to where nothing can follow it.
+pub(in crate::store) fn full(head: &AuditMark) -> StoreError {
+    let what = format!(
+        "the audit trail cannot go on: its head is entry {}, and no number behind that is free",
+        head.number
+    );
+    StoreError::new(StoreErrorKind::Other, what).next(
+        "restore the row of the table audit_chain from a backup, or begin a new chain (docs/tables.md, The audit trail)",
+    )
+}
+
+/// The entries, sealed, behind the head. All numbers behind `room` are free: what was not written by us keeps its own.
 pub(in crate::store) fn seal(
     head: &AuditMark,
-    newest: i64,
+    room: i64,
     at: Timestamp,
     act: &Act,
     said: &[Said<'_>],
 ) -> Vec<AuditRecord> {
     let mut before = head.hash.clone();
-    let numbers = head.number.max(newest) + 1..;
-    let seal_one = |(number, said): (i64, &Said<'_>)| {
+    // The entries first: where they end, no number is counted on to.
+    let numbers = head.number.max(room).saturating_add(1)..;
+    let seal_one = |(said, number): (&Said<'_>, i64)| {
         let mut record = AuditRecord {
             number,
             at,
@@ -92,7 +104,7 @@ pub(in crate::store) fn seal(
         record.hash = Some(before.clone());
         record
     };
-    numbers.zip(said).map(seal_one).collect()
+    said.iter().zip(numbers).map(seal_one).collect()
 }
 
 /// SHA-256 over the hash before it and every field, each as its length, a colon, the text and a comma: no two entries are written alike.
@@ -221,7 +233,7 @@ fn look(
             hash: sealed.clone(),
         });
     }
-    let next = last.number + 1;
+    let next = last.number.saturating_add(1);
     let belongs = |other: &&AuditRecord| other.hash.as_ref() == Some(&hash(&last.hash, next, other));
     if let Some(elsewhere) = rest.iter().find(belongs) {
         return Err(AuditBreak::Reordered {

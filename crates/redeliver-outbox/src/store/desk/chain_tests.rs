@@ -249,3 +249,15 @@ fn retention_removes_a_beginning_and_nothing_else() {
         None
     );
 }
+
+#[test]
+fn entries_go_where_there_is_room_up_to_the_last_number() {
+    let said = Said::of_each("redrive", &[MessageId::new(1, 7), MessageId::new(2, 7)], "");
+    let numbers = |room: i64| -> Vec<i64> {
+        let entries = seal(&begun().head, room, Timestamp::from_millis(1), &act(), &said);
+        entries.iter().map(|entry| entry.number).collect()
+    };
+    assert_eq!(numbers(0), [1, 2]);
+    assert_eq!(numbers(7), [8, 9]);
+    assert_eq!(numbers(i64::MAX - 3), [i64::MAX - 2, i64::MAX - 1]);
+}

@@ -20,9 +20,10 @@ use crate::{
     Each entry carries a hash of itself and of the hash before it, so that whatever is changed behind redeliver's back shows. What that \
     does not prove: whoever can write to the database can compute a whole new chain, and it would hold. Against that, note the head \
     that this command tells somewhere else from time to time, where the same people cannot write, and give it to --expect later: a \
-    chain that was written anew no longer has it."))]
+    chain that was written anew no longer has it. Note it more often than retention removes entries: of an entry that is gone, only the \
+    database says that it was there, and the exit code is then 1."))]
 pub(super) struct VerifyArgs {
-    /// A head that was noted earlier, elsewhere: the chain must still have an entry with this hash
+    /// A head that was noted earlier, elsewhere: the chain must still have the entry with this hash
     #[arg(long, value_name = "HASH", value_parser = hash)]
     expect: Option<String>,
     /// One JSON object
@@ -52,9 +53,20 @@ struct Found {
     first: Option<i64>,
     head: Option<AuditMark>,
     broken: Option<AuditBreak>,
-    /// Entries up to this one were removed by retention, with what was noted of them.
+    /// The entry that the chain begins behind, as the database says: nothing computes this hash again.
     behind: Option<AuditMark>,
     expected_at: Option<i64>,
+}
+
+/// What became of a hash that is expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Expected {
+    /// It was computed again, of this entry and all that came before it.
+    At(i64),
+    /// The database says that this entry had it, and that it is gone. Whoever can write there can say so of any hash, and put a chain of
+    /// their own behind it.
+    Removed(i64),
+    Nowhere,
 }
 
 impl Found {
@@ -62,18 +74,27 @@ impl Found {
         self.entries += step.fit.len() as u64;
         self.older += step.older;
         self.first = self.first.or_else(|| step.fit.first().map(|mark| mark.number));
-        let behind = self.behind.get_or_insert_with(|| step.behind.clone());
-        let known = std::iter::once(&*behind).chain(&step.fit);
+        self.behind.get_or_insert_with(|| step.behind.clone());
         let expected = |mark: &&AuditMark| Some(mark.hash.as_str()) == expect;
         self.expected_at = self
             .expected_at
-            .or_else(|| known.into_iter().find(expected).map(|mark| mark.number));
+            .or_else(|| step.fit.iter().find(expected).map(|mark| mark.number));
         self.head.clone_from(&step.head);
         self.broken.clone_from(&step.broken);
     }
 
     fn holds(&self, args: &VerifyArgs) -> bool {
-        self.broken.is_none() && (args.expect.is_none() || self.expected_at.is_some())
+        self.broken.is_none() && matches!(self.expected(args), None | Some(Expected::At(_)))
+    }
+
+    fn expected(&self, args: &VerifyArgs) -> Option<Expected> {
+        let hash = args.expect.as_ref()?;
+        let behind = self.behind.as_ref().filter(|mark| mark.hash == *hash);
+        Some(match (self.expected_at, behind) {
+            (Some(number), _) => Expected::At(number),
+            (None, Some(mark)) => Expected::Removed(mark.number),
+            (None, None) => Expected::Nowhere,
+        })
     }
 }
 
@@ -113,7 +134,11 @@ fn form(args: &VerifyArgs, found: &Found) -> serde_json::Value {
         "older_than_the_chain": found.older,
         "head": found.head.as_ref().map(|head| json!({ "number": head.number, "hash": head.hash })),
         "broken": found.broken.as_ref().map(|broken| json!({ "kind": broken.as_str(), "what": broken.to_string() })),
-        "expected": args.expect.as_ref().map(|hash| json!({ "hash": hash, "number": found.expected_at })),
+        "expected": args.expect.as_ref().map(|hash| json!({
+            "hash": hash,
+            "number": found.expected_at,
+            "removed": matches!(found.expected(args), Some(Expected::Removed(_))),
+        })),
     })
 }
 
@@ -123,10 +148,15 @@ fn words(args: &VerifyArgs, found: &Found) -> String {
     }
     let head = found.head.as_ref().map_or("", |head| head.hash.as_str());
     let whole = format!("{} entries, head {head}", found.entries);
-    match (&args.expect, found.expected_at) {
-        (None, _) => whole,
-        (Some(_), Some(number)) => format!("{whole}; the expected hash is that of entry {number}"),
-        (Some(hash), None) => {
+    match found.expected(args) {
+        None => whole,
+        Some(Expected::At(number)) => format!("{whole}; the expected hash is that of entry {number}"),
+        Some(Expected::Removed(number)) => format!(
+            "nothing is proved: the expected hash was that of entry {number}, as the database says, and that entry is not there any \
+             more; {whole}"
+        ),
+        Some(Expected::Nowhere) => {
+            let hash = args.expect.as_deref().unwrap_or_default();
             format!("not the chain that was noted: no entry has the hash {hash}; {whole}")
         }
     }
@@ -147,7 +177,12 @@ fn notes(args: &VerifyArgs, found: &Found) -> Vec<String> {
              database, and keep what you find; docs/tables.md says how to begin a new chain behind it"
                 .to_owned(),
         );
-    } else if args.expect.is_some() && found.expected_at.is_none() {
+    } else if let Some(Expected::Removed(number)) = found.expected(args) {
+        notes.push(format!(
+            "retention removed entry {number} ([retention] audit), or somebody wrote that it did: a chain of anybody's making could stand \
+             on it; expect a head that was noted later, and note it more often than entries are removed"
+        ));
+    } else if found.expected(args) == Some(Expected::Nowhere) {
         let kept = match found.first {
             Some(first) if first > 1 => {
                 format!(
@@ -201,7 +236,7 @@ mod tests {
         for (expect, step) in [
             (None, step(4..=9, None)),
             (Some(5), step(4..=9, None)),
-            // The last one that retention removed is known too.
+            // Of the last one that retention removed there is only what the database says.
             (Some(3), step(4..=9, None)),
             (Some(1), step(4..=9, None)),
             (None, step(4..=7, Some(cut))),
@@ -214,6 +249,24 @@ mod tests {
             told.push(form(&args, &found).to_string());
         }
         insta::assert_snapshot!(told.join("\n"));
+    }
+
+    /// Entries of somebody else's making, on the head that was noted: nothing but the anchor has its hash.
+    #[test]
+    fn a_chain_that_was_written_anew_on_the_noted_head_does_not_hold() {
+        let args = args(Some(7));
+        let forged = AuditStep {
+            behind: AuditMark { number: 0, ..mark(7) },
+            ..step(1..=9, None)
+        };
+        let forged = AuditStep {
+            fit: forged.fit.into_iter().filter(|entry| entry.number != 7).collect(),
+            ..forged
+        };
+        let mut found = Found::default();
+        found.add(&forged, args.expect.as_deref());
+        assert_eq!(found.expected(&args), Some(Expected::Removed(0)));
+        assert!(!found.holds(&args));
     }
 
     #[test]

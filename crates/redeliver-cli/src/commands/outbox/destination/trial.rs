@@ -98,7 +98,9 @@ impl Test {
             timeout: route.timeout,
         };
         let mut trial = route.destination.trial(delivery).await;
-        trial.outcome = route.secrecy.cleared_outcome(trial.outcome, &message);
+        trial.outcome = route
+            .secrecy
+            .cleared_outcome(trial.outcome, &message, &*route.destination);
         if let Some(answer) = &mut trial.answer {
             answer.said = route.secrecy.cleared(&answer.said, &message);
         }

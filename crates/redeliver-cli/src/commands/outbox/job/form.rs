@@ -171,7 +171,7 @@ pub(super) fn of(filter: &Filter) -> String {
     if let Value::Object(kept) = filter.to_json() {
         for (name, value) in kept {
             let value = match (name.as_str(), value) {
-                ("statuses" | "unsearched", _) => continue,
+                ("statuses" | "searched" | "unsearched", _) => continue,
                 ("messages", Value::Array(messages)) => format!("{} named", messages.len()),
                 ("created_from" | "created_before" | "died_by", value) => {
                     Timestamp::from_millis(value.as_i64().unwrap_or_default()).to_string()

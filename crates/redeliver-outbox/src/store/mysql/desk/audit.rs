@@ -11,7 +11,7 @@ use crate::{
     limits::{MYSQL_NAMED_ROWS, RETENTION_BATCH},
     store::{
         Result,
-        columns::Known as _,
+        columns::{Columns as _, Known as _},
         desk::{
             chain::{self, Chain, Said},
             records,
@@ -50,10 +50,12 @@ pub(super) async fn append_all(work: &mut Work<'_>, act: &Act, said: &[Said<'_>]
         return Ok(());
     }
     let chain = lock(work).await?;
-    let statement = include_str!("../sql/newest_audit.sql");
-    let mut newest = work.row(statement, ()).await?.ok_or_else(not_migrated)?;
-    let (number, at) = (newest.number()?, newest.known_time()?);
-    let entries = chain::seal(&chain.head, number, at, act, said);
+    let statement = include_str!("../sql/audit_room.sql");
+    let count = i64::try_from(said.len()).unwrap_or(i64::MAX);
+    let asked = (chain.head.number, chain.head.number, count);
+    let mut found = work.row(statement, asked).await?.ok_or_else(not_migrated)?;
+    let room = found.integer()?.ok_or_else(|| chain::full(&chain.head))?;
+    let entries = chain::seal(&chain.head, room, found.known_time()?, act, said);
     for some in entries.chunks(MYSQL_NAMED_ROWS) {
         let places = vec!["(?, ?, ?, ?, ?, ?, ?, ?, ?)"; some.len()].join(", ");
         let statement = include_str!("../sql/append_audit.sql").replace("{entries}", &places);

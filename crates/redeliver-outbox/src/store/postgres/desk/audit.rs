@@ -47,9 +47,15 @@ pub(super) async fn append_all(session: &Session<'_>, act: &Act, said: &[Said<'_
         return Ok(());
     }
     let chain = lock(session).await?;
-    let newest = session.one(include_str!("../sql/newest_audit.sql"), &[]).await?;
-    let at = row::time(&newest, 1)?;
-    let entries = chain::seal(&chain.head, row::get(&newest, 0)?, at, act, said);
+    let count = i64::try_from(said.len()).unwrap_or(i64::MAX);
+    let values: [Parameter<'_>; 2] = [(&chain.head.number, Type::INT8), (&count, Type::INT8)];
+    let found = session
+        .one(include_str!("../sql/audit_room.sql"), &values)
+        .await?;
+    let room: Option<i64> = row::get(&found, 0)?;
+    let room = room.ok_or_else(|| chain::full(&chain.head))?;
+    let at = row::time(&found, 1)?;
+    let entries = chain::seal(&chain.head, room, at, act, said);
     let Some(last) = entries.last() else {
         return Ok(());
     };

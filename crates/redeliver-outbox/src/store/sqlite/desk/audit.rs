@@ -35,8 +35,10 @@ pub(super) fn append_all(session: &Session<'_>, act: &Act, said: &[Said<'_>]) ->
         return Ok(());
     }
     let chain = head(session)?.ok_or_else(chain::headless)?;
-    let newest = session.row(include_str!("../sql/newest_audit.sql"), [], |row| row.get(0))?;
-    let entries = chain::seal(&chain.head, newest, session.now, act, said);
+    let values = (chain.head.number, row::limit(said.len()));
+    let room: Option<i64> = session.row(include_str!("../sql/audit_room.sql"), values, |row| row.get(0))?;
+    let room = room.ok_or_else(|| chain::full(&chain.head))?;
+    let entries = chain::seal(&chain.head, room, session.now, act, said);
     for entry in &entries {
         let values = (
             entry.number,

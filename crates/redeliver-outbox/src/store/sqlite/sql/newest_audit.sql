@@ -1,1 +1,0 @@
-SELECT COALESCE(MAX(number), 0) FROM redeliver_audit
