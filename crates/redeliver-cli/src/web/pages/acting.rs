@@ -103,7 +103,12 @@ impl Acting {
 /// How a message was when somebody looked at it: whatever an operator does to it, and every redrive, makes it another.
 pub(super) fn version(detail: &Detail) -> String {
     let record = &detail.record;
-    format!("{}.{}.{}", record.status, record.redrives, detail.audit.len())
+    format!("{}.{}.{}", record.status, record.redrives, newest_act(detail))
+}
+
+/// By its number: how many there are falls when old ones are forgotten.
+fn newest_act(detail: &Detail) -> i64 {
+    detail.audit.last().map_or(0, |act| act.number)
 }
 
 #[derive(Debug, Template)]
@@ -128,7 +133,7 @@ pub(super) fn stale(acting: &Acting, site: &Site, detail: &Detail) -> Option<Res
         .and_then(|acts| acts.parse().ok())
         .unwrap_or(0);
     let now = Timestamp::wall();
-    let since = detail.audit.iter().skip(acts_seen);
+    let since = detail.audit.iter().filter(|act| act.number > acts_seen);
     let page = Stale {
         frame: Frame::new("It has changed", MESSAGES, site, &acting.visitor),
         href: message::address(detail.record.id),
