@@ -47,7 +47,7 @@ struct Known {
 pub(crate) struct Told {
     /// Workers, holds and shards are of this moment.
     pub(crate) report: StatusReport,
-    /// When the messages were counted; none if they never were, and their figures are all zero.
+    /// When the messages were counted; none if they never were, and nothing is to be believed yet.
     pub(crate) counted: Option<Counted<StatusReport>>,
 }
 
@@ -122,12 +122,17 @@ impl Site {
     pub(crate) async fn told(&self) -> Result<Told, Problem> {
         let desk = Arc::clone(&self.desk);
         let beat = self.known.beat.get(move || async move { desk.pulse().await });
-        let (counted, beat) = tokio::try_join!(self.status(), beat)?;
-        let beat = match beat {
-            Some(beat) => beat.value,
-            None => Arc::new(self.desk.pulse().await?),
-        };
+        // First, so that what is told in a millisecond does not wait behind what takes long to count.
+        let (beat, counted) = tokio::try_join!(beat, self.status())?;
         let figures = counted.as_ref().map(|counted| (*counted.value).clone());
+        let figures = figures.unwrap_or_default();
+        // Only a desk that has just been opened has not heard of anything yet: it makes nobody wait either.
+        let Some(beat) = beat.map(|beat| beat.value) else {
+            return Ok(Told {
+                report: figures,
+                counted: None,
+            });
+        };
         let report = StatusReport {
             now: beat.now,
             workers: beat.workers.clone(),
@@ -135,7 +140,7 @@ impl Site {
             shards: beat.shards,
             shards_without_owner: beat.shards_without_owner,
             in_flight: beat.in_flight,
-            ..figures.unwrap_or_default()
+            ..figures
         };
         Ok(Told { report, counted })
     }

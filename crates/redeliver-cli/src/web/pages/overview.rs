@@ -88,7 +88,11 @@ pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor) -> Ans
         counting: !counted,
         freshness: told.counted.as_ref().map_or(String::new(), freshness),
         tiles: if counted { tiles(report, &site) } else { Vec::new() },
-        troubles: troubles(report, &all),
+        troubles: if counted {
+            troubles(report, &all)
+        } else {
+            Vec::new()
+        },
         attempts: attempts(&report.attempts),
         rows,
         more,
