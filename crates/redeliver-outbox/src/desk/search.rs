@@ -59,14 +59,10 @@ pub(super) async fn search<D: Desk + ?Sized>(
                 .filter(|record| !named.is_some_and(|named| is(record, named))),
         );
         let now = clock::now();
-        let Some(left) = budget
-            .checked_sub(now.since(begun))
-            .filter(|left| !left.is_zero())
-        else {
-            return Ok(found);
-        };
         way.behind = found.next;
-        way.lengthen(now.since(before), left);
+        if !way.goes_on(now.since(before), budget.saturating_sub(now.since(begun))) {
+            return Ok(found);
+        }
     }
     // The message that was named filled the page by itself: everything else is behind it.
     let beginning = if page.newest_first { i64::MAX } else { -1 };
@@ -103,16 +99,12 @@ impl Way {
     }
 
     /// Twice as far the next time, unless that would take more than half of the time that is left: what comes may take twice as long as what
-    /// was, being met for the first time or holding more.
-    fn lengthen(&mut self, took: Duration, left: Duration) {
-        let affordable = left.as_nanos() / 2 / took.as_nanos().max(1);
-        let times = i64::try_from(affordable).unwrap_or(i64::MAX).clamp(0, 2);
-        let step = if times == 0 {
-            self.step / 2
-        } else {
-            self.step * times
-        };
-        self.step = step.clamp(limits::SEARCH_FIRST_WINDOW, limits::SEARCH_LARGEST_WINDOW);
+    /// was, being met for the first time or holding more. Ends where there is no time even for a short step.
+    fn goes_on(&mut self, took: Duration, left: Duration) -> bool {
+        let affordable = left.as_nanos() / 2 * u128::from(self.step.unsigned_abs()) / took.as_nanos().max(1);
+        let affordable = i64::try_from(affordable).unwrap_or(i64::MAX);
+        self.step = affordable.min(self.step * 2).min(limits::SEARCH_LARGEST_WINDOW);
+        self.step >= limits::SEARCH_FIRST_WINDOW
     }
 
     /// The window that begins with this number; none if that is further than the page goes.
@@ -159,7 +151,7 @@ mod tests {
             let window = way.window(1_000_000).unwrap();
             assert_eq!(window.after, Some(999_999));
             lengths.push(window.until.unwrap() - 999_999);
-            way.lengthen(Duration::from_millis(1), Duration::from_secs(1));
+            assert!(way.goes_on(Duration::from_millis(1), Duration::from_secs(1)));
         }
         assert_eq!(
             lengths,
@@ -167,10 +159,14 @@ mod tests {
                 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 200_000, 200_000
             ]
         );
-        way.lengthen(Duration::from_secs(2), Duration::from_secs(5));
+        assert!(way.goes_on(Duration::from_secs(2), Duration::from_secs(5)));
         assert_eq!(way.step, 200_000, "as much again is what there is time for");
-        way.lengthen(Duration::from_secs(2), Duration::from_secs(1));
-        assert_eq!(way.step, 100_000, "half of it is");
+        assert!(way.goes_on(Duration::from_secs(2), Duration::from_secs(1)));
+        assert_eq!(way.step, 50_000, "a quarter of it is");
+        assert!(
+            !way.goes_on(Duration::from_secs(2), Duration::from_millis(100)),
+            "not even a short step is"
+        );
         let bounded = Way::of(Page {
             until: Some(1500),
             ..PAGE

@@ -15,7 +15,8 @@ pub(crate) struct Dialect {
     pub position: &'static str,
     /// Two texts that are the same to the last byte: a plain comparison may take trailing blanks for nothing.
     pub same: fn(&str, &str) -> String,
-    /// The numbers of live messages `{beyond}` the parameter, the next one at least, as the select list, the tables and the condition say.
+    /// The numbers of live messages `{beyond}` the parameter, the next one at least, as the select list, the tables and the condition say. Those
+    /// that are not `{nearer}` than what is elsewhere need not be looked at.
     pub live: &'static str,
 }
 
@@ -52,27 +53,37 @@ pub(crate) fn nearest(filter: &Filter, newest_first: bool, dialect: Dialect) -> 
     } else {
         ("MIN", ">", "ASC")
     };
-    let parts: Vec<String> = places(filter)
+    let (live, others): (Vec<&str>, Vec<&str>) =
+        places(filter).into_iter().partition(|place| *place == "live");
+    let mut parts: Vec<String> = others
         .into_iter()
         .map(|place| {
-            let table = match place {
-                "live" => return dialect.live.to_owned(),
-                "event" => "events",
-                table => table,
-            };
+            let table = if place == "event" { "events" } else { place };
             format!("SELECT {{nearest}}(number) AS number FROM redeliver_{table} WHERE number {{beyond}} {{place}}")
         })
         .collect();
+    let nearer = match (parts.is_empty(), newest_first) {
+        (true, _) => String::new(),
+        (false, true) => format!(" AND number >= COALESCE(({}), 0)", first_of(&parts)),
+        (false, false) => format!(" AND number <= COALESCE(({}), {})", first_of(&parts), i64::MAX),
+    };
+    parts.extend(live.iter().map(|_| dialect.live.replace("{nearer}", &nearer)));
     if parts.is_empty() {
         return None;
     }
-    let parts = parts.join(" UNION ALL ");
-    let statement = format!("SELECT {{nearest}}(number) FROM ({parts}) AS parts")
+    let statement = first_of(&parts)
         .replace("{nearest}", nearest)
         .replace("{beyond}", beyond)
         .replace("{order}", order)
         .replace("{place}", &(dialect.placeholder)(1));
     Some(statement)
+}
+
+fn first_of(parts: &[String]) -> String {
+    format!(
+        "SELECT {{nearest}}(number) FROM ({}) AS parts",
+        parts.join(" UNION ALL ")
+    )
 }
 
 /// Where the search for the nearest number begins, if nothing was before.

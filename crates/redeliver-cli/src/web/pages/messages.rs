@@ -27,7 +27,7 @@ use crate::{readable, web::site::Site};
 pub(super) const PAGE: usize = 50;
 
 /// How long a search may take before it says how far it came: the page goes on from there by itself, piece by piece.
-pub(super) const PATIENCE: Duration = Duration::from_millis(60);
+pub(super) const PATIENCE: Duration = Duration::from_millis(50);
 
 /// One message, as a row.
 #[derive(Debug)]

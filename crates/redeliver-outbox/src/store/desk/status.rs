@@ -20,16 +20,25 @@ pub(in crate::store) fn begin(shards: &Shards) -> StatusReport {
     }
 }
 
-/// A row of `figures_live.sql`.
+/// A row of `figures_live.sql`: messages that are alike.
 pub(in crate::store) fn live(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
-    let now = report.now;
-    let figures = of(report, row.known_text()?);
-    figures.due_now = row.count()?;
-    figures.waiting = row.count()?;
-    figures.parked = row.count()?;
-    figures.put_away = row.count()?;
+    let destination = row.known_text()?;
+    let attempts = row.count()?;
+    let held = row.known_text()?;
+    let count: u64 = row.count()?;
     let due = row.time()?;
-    figures.oldest_lag = due.map(|due| now.since(due));
+    let mut figures = Figures::default();
+    match held.as_str() {
+        "parked" => figures.parked = count,
+        "away" => figures.put_away = count,
+        "waiting" => figures.waiting = count,
+        _ => {
+            figures.due_now = count;
+            figures.oldest_lag = due.map(|due| report.now.since(due));
+        }
+    }
+    add(report, destination, &figures);
+    *report.attempts.entry(attempts).or_default() += count;
     Ok(())
 }
 
@@ -52,12 +61,6 @@ pub(in crate::store) fn ended(report: &mut StatusReport, row: &mut dyn Columns) 
     let figures = of(report, row.known_text()?);
     figures.sent += row.count::<u64>()?;
     figures.dead += row.count::<u64>()?;
-    Ok(())
-}
-
-/// A row of `figures_attempts.sql`.
-pub(in crate::store) fn attempts(report: &mut StatusReport, row: &mut dyn Columns) -> Result<()> {
-    report.attempts.insert(row.count()?, row.count()?);
     Ok(())
 }
 

@@ -172,25 +172,8 @@ pub(super) async fn unpark(
     destination: &str,
     at_most: usize,
 ) -> Result<usize> {
-    let mut session = inner.session().await?;
-    let shards: Vec<i16> = shards.iter().copied().map(value::shard).collect();
-    let (parked, limit) = (Time(Timestamp::PARKED), value::limit(at_most));
-    session.opens();
-    session.begin(Begin::Write).await?;
-    let count = session
-        .execute(
-            include_str!("sql/unpark.sql"),
-            &[
-                (&shards, Type::INT2_ARRAY),
-                (&parked, Type::TIMESTAMPTZ),
-                (&destination, Type::TEXT),
-                (&limit, Type::INT8),
-            ],
-        )
-        .await?;
-    session.commit().await?;
-    session.closed();
-    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    let of = (&destination as _, Type::TEXT);
+    put_back(inner, include_str!("sql/unpark.sql"), shards, of, at_most).await
 }
 
 pub(super) async fn unpark_others(
@@ -199,22 +182,30 @@ pub(super) async fn unpark_others(
     known: &[String],
     at_most: usize,
 ) -> Result<usize> {
+    let of = (&known as _, Type::TEXT_ARRAY);
+    put_back(inner, include_str!("sql/unpark_others.sql"), shards, of, at_most).await
+}
+
+/// Makes due what was put away in these shards for the destinations that the statement means.
+async fn put_back(
+    inner: &Inner,
+    statement: &str,
+    shards: &[u16],
+    of: Parameter<'_>,
+    at_most: usize,
+) -> Result<usize> {
     let mut session = inner.session().await?;
     let shards: Vec<i16> = shards.iter().copied().map(value::shard).collect();
     let (parked, limit) = (Time(Timestamp::PARKED), value::limit(at_most));
     session.opens();
     session.begin(Begin::Write).await?;
-    let count = session
-        .execute(
-            include_str!("sql/unpark_others.sql"),
-            &[
-                (&shards, Type::INT2_ARRAY),
-                (&parked, Type::TIMESTAMPTZ),
-                (&known, Type::TEXT_ARRAY),
-                (&limit, Type::INT8),
-            ],
-        )
-        .await?;
+    let parameters = [
+        (&shards as _, Type::INT2_ARRAY),
+        (&parked as _, Type::TIMESTAMPTZ),
+        of,
+        (&limit as _, Type::INT8),
+    ];
+    let count = session.execute(statement, &parameters).await?;
     session.commit().await?;
     session.closed();
     Ok(usize::try_from(count).unwrap_or(usize::MAX))

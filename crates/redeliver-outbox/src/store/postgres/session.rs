@@ -21,6 +21,8 @@ const PLANNER: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapsc
 /// all of a table, with all of the machine's cores.
 const GLANCE: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; \
     SET LOCAL max_parallel_workers_per_gather = 0";
+/// What looks at everything takes its time, and leaves the other cores to the relay and to those who insert.
+const LOOK: &str = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0";
 /// A relay that stops in the middle of a transaction must not keep its shards locked.
 const WRITER: &str = "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '10s';";
 
@@ -83,7 +85,7 @@ impl<'a> Session<'a> {
             Begin::Write => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {PLANNER} {WRITER}"),
             Begin::Read => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {PLANNER}"),
             Begin::Desk => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {WRITER}"),
-            Begin::Look => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off".to_owned(),
+            Begin::Look => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {LOOK}"),
             Begin::Glance => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE}"),
         };
         self.batch(&statement).await

@@ -16,9 +16,6 @@ pub(super) async fn status(store: &MySqlStore) -> Result<StatusReport> {
     for mut row in work.rows(include_str!("../sql/figures_ended.sql"), ()).await? {
         status::ended(&mut report, &mut row)?;
     }
-    for mut row in work.rows(include_str!("../sql/figures_attempts.sql"), ()).await? {
-        status::attempts(&mut report, &mut row)?;
-    }
     let workers = hold::workers(&mut work).await?;
     let holds = hold::all(&mut work).await?;
     Ok(status::finish(report, workers, holds))

@@ -8,6 +8,7 @@ WITH blocked AS (
 live AS (
     SELECT
         m.destination,
+        m.attempts,
         COALESCE(m.next_attempt_at, GREATEST(COALESCE(m.not_before, m.created_at), m.created_at)) AS due_at,
         CASE
             WHEN l.head IS NOT NULL THEN 'parked'
@@ -20,12 +21,6 @@ live AS (
         AND l.resumed_at IS NULL AND l.head <> m.number
     LEFT JOIN blocked b ON b.shard = m.shard AND b.destination = m.destination AND b.lane = m.lane
 )
-SELECT
-    destination,
-    COUNT(CASE WHEN held = 'due' THEN 1 END),
-    COUNT(CASE WHEN held = 'waiting' THEN 1 END),
-    COUNT(CASE WHEN held = 'parked' THEN 1 END),
-    COUNT(CASE WHEN held = 'away' THEN 1 END),
-    MIN(CASE WHEN held = 'due' THEN due_at END)
+SELECT destination, attempts, held, COUNT(*), MIN(due_at)
 FROM live
-GROUP BY destination
+GROUP BY destination, attempts, held

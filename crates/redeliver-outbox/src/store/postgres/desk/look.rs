@@ -28,9 +28,10 @@ const DIALECT: Dialect = Dialect {
     placeholder: |n| format!("${n}"),
     position: "strpos",
     same: equal,
-    // By way of the shards: the key of the hot table begins with them.
+    // By way of the shards: the key of the hot table begins with them. What a relay has sent stays in the index until it is vacuumed, so a
+    // shard that has just been emptied would be walked through from its end to its beginning.
     live: "SELECT {nearest}(o.number) AS number FROM redeliver_shards s CROSS JOIN LATERAL (\
-           SELECT number FROM redeliver_outbox WHERE shard = s.shard AND number {beyond} {place} ORDER BY number {order} LIMIT 1) o",
+           SELECT number FROM redeliver_outbox WHERE shard = s.shard AND number {beyond} {place}{nearer} ORDER BY number {order} LIMIT 1) o",
 };
 
 pub(super) async fn list(

@@ -20,12 +20,6 @@ pub(super) async fn status(inner: &Inner) -> Result<StatusReport> {
     {
         status::ended(&mut report, &mut PostgresColumns::of(&row))?;
     }
-    for row in session
-        .query(include_str!("../sql/figures_attempts.sql"), &[])
-        .await?
-    {
-        status::attempts(&mut report, &mut PostgresColumns::of(&row))?;
-    }
     let (workers, holds) = (hold::workers(&session).await?, hold::all(&session).await?);
     session.commit().await?;
     session.closed();

@@ -5,7 +5,7 @@ WITH blocked AS MATERIALIZED (
      GROUP BY destination, lane
 ),
 live AS (
-    SELECT message.destination,
+    SELECT message.destination, message.attempts,
            COALESCE(message.next_attempt_at, GREATEST(message.not_before, message.created_at)) AS due_at,
            CASE WHEN parked.head IS NOT NULL THEN 'parked'
                 WHEN message.next_attempt_at = '9999-12-31 00:00:00+00' THEN 'away'
@@ -19,11 +19,6 @@ live AS (
        AND parked.resumed_at IS NULL AND parked.head <> message.number
       LEFT JOIN blocked ON blocked.destination = message.destination AND blocked.lane = message.lane
 )
-SELECT destination,
-       count(*) FILTER (WHERE held = 'due'),
-       count(*) FILTER (WHERE held = 'waiting'),
-       count(*) FILTER (WHERE held = 'parked'),
-       count(*) FILTER (WHERE held = 'away'),
-       min(due_at) FILTER (WHERE held = 'due')
+SELECT destination, attempts, held, count(*), min(due_at)
   FROM live
- GROUP BY destination
+ GROUP BY destination, attempts, held

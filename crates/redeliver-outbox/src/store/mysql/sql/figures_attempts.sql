@@ -1,1 +1,0 @@
-SELECT attempts, COUNT(*) FROM redeliver_outbox GROUP BY attempts

@@ -1,1 +1,0 @@
-SELECT attempts, count(*) FROM redeliver_outbox GROUP BY attempts
