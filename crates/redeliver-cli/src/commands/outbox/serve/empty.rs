@@ -1,18 +1,26 @@
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use redeliver::clock;
-use redeliver_outbox::{desk::Filter, job::JobState, state::Status, store::Result};
+use redeliver_outbox::{desk::Filter, job::JobState, relay::Figures, state::Status, store::Result};
 
-use super::{super::database::Outbox, telling::Telling};
+use super::{super::database::Outbox, figures::Sum, telling::Telling};
 
-/// How soon it is looked again at first. Each look waits ten times as long as the last one took, so that looking is never the load.
-const SOONEST: Duration = Duration::from_millis(50);
+/// How often it is asked whether the relays have something to do.
+const TICK: Duration = Duration::from_millis(50);
+/// A look counts what may be millions. It rests ten times as long as it took, so that looking is never the load;
+const REST: u32 = 10;
+/// and a hundred times while the relays of this process are at work, for who is at work is hardly done.
+const REST_AT_WORK: u32 = 100;
+/// But what never rests is looked at, too: somebody may insert one message after the other.
+const SOONEST_AT_WORK: Duration = Duration::from_secs(1);
 /// How many of the newest jobs are looked at.
 const JOBS: usize = 100;
 
 /// Ready when nothing is due or waiting. What stands still for an operator does not count, and what waits for a held destination is told.
-pub(super) async fn empty(telling: Telling, outbox: &Outbox) {
+pub(super) async fn empty(telling: Telling, outbox: &Outbox, figures: &[Arc<Figures>]) {
+    let mut took = Duration::ZERO;
     loop {
+        rested(figures, took).await;
         let start = clock::now();
         // A database in trouble is not empty; the relay tells of the trouble.
         if let Ok(left) = left(outbox).await
@@ -24,8 +32,27 @@ pub(super) async fn empty(telling: Telling, outbox: &Outbox) {
             }
             return;
         }
-        let took = clock::now().since(start);
-        clock::sleep(SOONEST.max(took.saturating_mul(10))).await;
+        took = clock::now().since(start);
+    }
+}
+
+/// Ready when it is time for another look, the last one having taken so long.
+async fn rested(figures: &[Arc<Figures>], took: Duration) {
+    let start = clock::now();
+    let mut before = Sum::of(figures);
+    loop {
+        clock::sleep(TICK).await;
+        let sum = Sum::of(figures);
+        let at_work = sum.in_flight > 0 || sum != before;
+        before = sum;
+        let rest = if at_work {
+            took.saturating_mul(REST_AT_WORK).max(SOONEST_AT_WORK)
+        } else {
+            took.saturating_mul(REST)
+        };
+        if clock::now().since(start) >= rest {
+            return;
+        }
     }
 }
 

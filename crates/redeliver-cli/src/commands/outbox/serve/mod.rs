@@ -25,7 +25,7 @@ use redeliver::{address, clock};
 use redeliver_outbox::{
     config::Listen,
     desk::{Filter, MessageRef},
-    relay::Witness,
+    relay::{Figures, Witness},
     store::StoreErrorKind,
 };
 use serde_json::json;
@@ -256,7 +256,7 @@ impl Serving {
             tokio::select! {
                 how = relays.broken() => Stop::Broken(how),
                 () = over => Stop::TimeUp,
-                () = emptied(args.until_empty, telling, outbox) => Stop::Empty,
+                () = emptied(args.until_empty, telling, outbox, figures) => Stop::Empty,
                 () = reader.gone() => Stop::Unseen,
                 never = retention::forget(outbox) => match never {},
                 never = jobs::step(outbox, |step| jobs::tell(telling, step)) => match never {},
@@ -311,9 +311,9 @@ async fn after(time: Option<Duration>) {
 }
 
 /// Ready when nothing is due or waiting, if that is asked for.
-async fn emptied(asked: bool, telling: Telling, outbox: &Outbox) {
+async fn emptied(asked: bool, telling: Telling, outbox: &Outbox, figures: &[Arc<Figures>]) {
     match asked {
-        true => empty::empty(telling, outbox).await,
+        true => empty::empty(telling, outbox, figures).await,
         false => std::future::pending().await,
     }
 }
