@@ -1,15 +1,23 @@
 //! How much slower a relay is while people look.
 
-use std::{fmt, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use redeliver::clock;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
-    sync::Notify,
+    task::JoinHandle,
 };
 
-use crate::{Outcome, outbox::Outbox, relay::Relay};
+use crate::{Outcome, outbox::Outbox, relay::Relay, turns};
 
 const BROWSERS: usize = 10;
 /// As often as a page asks again.
@@ -26,16 +34,36 @@ const LOOKED_AT: [&[&str]; 5] = [
 /// A fresh relay for each drain: what a look leaves behind in one would be met by the next. Machines are shared, and how much of one there is
 /// changes from minute to minute by more than browsers cost: so the two are taken by turns, each as often before the other as behind it, and
 /// the result has its standard error.
-pub(crate) async fn measure(outbox: &Outbox, messages: i64, rounds: i64) -> Outcome<()> {
-    let address = receiver().await?;
+pub(crate) async fn measure(
+    outbox: &Outbox,
+    messages: i64,
+    rounds: i64,
+    only: Option<&str>,
+    within: bool,
+) -> Outcome<()> {
+    let pages: Vec<Vec<String>> = match only {
+        Some(page) => vec![vec![page.to_owned()]],
+        None => LOOKED_AT
+            .iter()
+            .map(|page| page.iter().map(ToString::to_string).collect())
+            .collect(),
+    };
+    let (address, received) = receiver().await?;
     outbox.configure(&format!("http://{address}/"))?;
     outbox.run(&["migrate"])?;
     println!("{}, {messages} messages drained, a second", outbox.name);
+    if within {
+        for round in 1..=rounds {
+            fill(outbox, messages).await?;
+            turns::measure(outbox, messages, &received, &pages, round).await?;
+        }
+        return outbox.remove().await;
+    }
     let mut pairs = Vec::new();
     for round in 1..=rounds {
         let alone_first = round % 2 == 1;
-        let one = drained(outbox, messages, if alone_first { 0 } else { BROWSERS }).await?;
-        let other = drained(outbox, messages, if alone_first { BROWSERS } else { 0 }).await?;
+        let one = drained(outbox, messages, if alone_first { &[] } else { &pages }).await?;
+        let other = drained(outbox, messages, if alone_first { &pages } else { &[] }).await?;
         let (alone, watched) = if alone_first { (one, other) } else { (other, one) };
         println!("  round {round}: {alone} alone, {watched} with {BROWSERS} browsers");
         pairs.push((alone, watched));
@@ -56,7 +84,7 @@ pub(crate) async fn measure(outbox: &Outbox, messages: i64, rounds: i64) -> Outc
 }
 
 /// And its standard error.
-fn mean(pairs: &[(Drain, Drain)], figure: fn(&(Drain, Drain)) -> f64) -> (f64, f64) {
+pub(crate) fn mean<T>(pairs: &[T], figure: fn(&T) -> f64) -> (f64, f64) {
     let count = pairs.len() as f64;
     let mean = pairs.iter().map(figure).sum::<f64>() / count;
     let squares: f64 = pairs.iter().map(|pair| (figure(pair) - mean).powi(2)).sum();
@@ -78,7 +106,7 @@ impl fmt::Display for Drain {
 }
 
 /// Every drain begins alike, with nothing sent.
-async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<Drain> {
+async fn fill(outbox: &Outbox, messages: i64) -> Outcome<()> {
     let payload = "'{\"order\":' || n || ',\"note\":\"some text that is as long as an ordinary order may be, give or take a few words\"}'";
     outbox
         .execute("DELETE FROM redeliver_sent", "TRUNCATE redeliver_sent")
@@ -94,24 +122,17 @@ async fn drained(outbox: &Outbox, messages: i64, browsers: usize) -> Outcome<Dra
                  FROM generate_series(1, {messages}) AS n"
             ),
         )
-        .await?;
+        .await
+}
+
+async fn drained(outbox: &Outbox, messages: i64, pages: &[Vec<String>]) -> Outcome<Drain> {
+    fill(outbox, messages).await?;
     let (begun, spent) = (clock::now(), spent_by_children()?);
     let relay = Relay::start(outbox, &["--until-empty"])?;
-    let end = Arc::new(Notify::new());
-    let watching: Vec<_> = (0..browsers)
-        .map(|number| {
-            tokio::spawn(look(
-                relay.url.clone(),
-                LOOKED_AT[number % LOOKED_AT.len()],
-                Arc::clone(&end),
-            ))
-        })
-        .collect();
+    let watching = Watching::begin(&relay, pages);
     let told = tokio::task::block_in_place(|| relay.told("stopped"))?;
     let took = clock::now().since(begun);
-    for browser in watching {
-        browser.abort();
-    }
+    drop(watching);
     if told["delivered"].as_i64() != Some(messages) {
         return Err(format!("not everything was delivered: {told}").into());
     }
@@ -134,41 +155,73 @@ fn spent_by_children() -> Outcome<Duration> {
     Ok(Duration::from_millis(hundredths * 10))
 }
 
+/// Browsers with these pages open, for as long as this lives; none if there are no pages.
+pub(crate) struct Watching {
+    browsers: Vec<JoinHandle<()>>,
+    /// Whether they ask, or are turned away for a while.
+    pub(crate) looking: Arc<AtomicBool>,
+}
+
+impl Watching {
+    pub(crate) fn begin(relay: &Relay, pages: &[Vec<String>]) -> Self {
+        let looking = Arc::new(AtomicBool::new(true));
+        let pages = pages.iter().cycle().take(BROWSERS);
+        // They were opened one after the other.
+        let browsers = pages.zip(0_u32..).map(|(page, number)| {
+            let (url, page, looking) = (relay.url.clone(), page.clone(), Arc::clone(&looking));
+            tokio::spawn(async move {
+                clock::sleep(TICK * number / BROWSERS as u32).await;
+                look(url, page, &looking).await;
+            })
+        });
+        Self {
+            browsers: browsers.collect(),
+            looking,
+        }
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        self.browsers.iter().for_each(JoinHandle::abort);
+    }
+}
+
 /// A browser with a page open.
-async fn look(url: String, addresses: &'static [&'static str], end: Arc<Notify>) {
+async fn look(url: String, addresses: Vec<String>, looking: &AtomicBool) {
     let client = reqwest::Client::new();
     loop {
-        for address in addresses {
+        for address in addresses.iter().filter(|_| looking.load(Ordering::Relaxed)) {
             // A relay that has just ended answers no more.
             if let Ok(answer) = client.get(format!("{url}{address}")).send().await {
                 let _ = answer.bytes().await;
             }
         }
-        tokio::select! {
-            () = clock::sleep(TICK) => {}
-            () = end.notified() => return,
-        }
+        clock::sleep(TICK).await;
     }
 }
 
-/// Something that takes every message at once.
-async fn receiver() -> Outcome<SocketAddr> {
+/// Something that takes every message at once, and how many it has taken.
+async fn receiver() -> Outcome<(SocketAddr, Arc<AtomicU64>)> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
+    let received = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&received);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(answer(stream));
+            tokio::spawn(answer(stream, Arc::clone(&counted)));
         }
     });
-    Ok(address)
+    Ok((address, received))
 }
 
 /// Requests have a length, and come one after the other.
-async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
+async fn answer(mut stream: TcpStream, received: Arc<AtomicU64>) -> std::io::Result<()> {
     let mut buffer = Vec::with_capacity(4096);
     loop {
         while let Some(end) = whole(&buffer) {
             buffer.drain(..end);
+            received.fetch_add(1, Ordering::Relaxed);
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
         }
         if stream.read_buf(&mut buffer).await? == 0 {

@@ -14,10 +14,15 @@ pub(crate) struct Outbox {
     schema: Option<String>,
 }
 
-/// One on each database that there is.
-pub(crate) fn all() -> Vec<Outcome<Outbox>> {
-    let mut outboxes = vec![Outbox::make("SQLite", None)];
-    if let Ok(address) = std::env::var("REDELIVER_TEST_POSTGRES") {
+/// One on each database that there is, or on this one alone.
+pub(crate) fn all(only: Option<&str>) -> Vec<Outcome<Outbox>> {
+    let wanted = |name: &str| only.is_none_or(|only| only.eq_ignore_ascii_case(name));
+    let server = std::env::var("REDELIVER_TEST_POSTGRES").ok();
+    let mut outboxes = Vec::new();
+    if wanted("SQLite") {
+        outboxes.push(Outbox::make("SQLite", None));
+    }
+    if let Some(address) = server.filter(|_| wanted("PostgreSQL")) {
         outboxes.push(Outbox::make("PostgreSQL", Some(address)));
     }
     outboxes
@@ -85,7 +90,15 @@ impl Outbox {
             let statement = format!("VACUUM ANALYZE {schema}.redeliver_{table}");
             client.batch_execute(&statement).await?;
         }
+        // Otherwise the server writes for minutes what was just inserted, beside what is measured.
+        client.batch_execute("CHECKPOINT").await?;
         Ok(())
+    }
+
+    /// As after a drain.
+    pub(crate) async fn empty(&self) -> Outcome<()> {
+        self.execute("DELETE FROM redeliver_outbox", "TRUNCATE redeliver_outbox")
+            .await
     }
 
     pub(crate) async fn remove(&self) -> Outcome<()> {
