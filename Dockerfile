@@ -4,7 +4,7 @@
 #   docker run -v redeliver:/data -p 127.0.0.1:8420:8420 \
 #     -e REDELIVER_SERVER__TOKENS__ME__SECRET=… -e REDELIVER_SERVER__TOKENS__ME__ROLE=operate redeliver
 #
-# Every setting can be given as a variable (docs/configuration.md); a configuration is read from /data/redeliver.toml if it is there. Where
+# Settings can be given as variables (docs/configuration.md); a configuration is read from /data/redeliver.toml if it is there. Where
 # neither names a database, it is /data/redeliver.db.
 # Within the container it must listen to everybody, and so it asks for a token. REDELIVER_LISTEN says so, and goes before `listen` in the
 # configuration: to listen elsewhere, give the variable another value.

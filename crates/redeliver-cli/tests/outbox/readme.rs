@@ -64,6 +64,8 @@ fn the_operators_commands_work() {
         .feed(&["send", "--to", "billing", "--lines", "-"], lines.as_bytes())
         .done();
     folder.serve();
+    // The README's own would be looked for in the network by `redeliver check`.
+    folder.write("redeliver.toml", "[destinations.audit]\ntype = \"log\"\n");
     let [commands] = blocks("sh")[..] else {
         panic!("one block of commands");
     };

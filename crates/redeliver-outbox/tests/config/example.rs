@@ -15,7 +15,7 @@ fn the_example_is_valid_and_says_the_defaults() {
     let config = parse(Config::example()).unwrap();
     assert_eq!(config.relay, RelaySettings::default());
     assert_eq!(config.names, Names::default());
-    assert_eq!(config.database.as_deref(), Some("sqlite:outbox.db"));
+    assert_eq!(config.database.as_deref(), Some("sqlite://redeliver.db"));
     let billing = config.destinations.get("billing").unwrap();
     let bare =
         parse("[destinations.billing]\ntype = \"http\"\nurl = \"https://billing.example.com\"\n").unwrap();
