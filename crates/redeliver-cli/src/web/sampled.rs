@@ -14,7 +14,7 @@ use super::problem::Problem;
 /// How old a count may be and still be called exact.
 pub(crate) const EXACT: Duration = Duration::from_millis(1_000);
 /// How long an answer waits for a count that is under way.
-const PATIENCE: Duration = Duration::from_millis(40);
+const PATIENCE: Duration = Duration::from_millis(25);
 /// A count rests so many times as long as it took: a database that is slow to count has better things to do, and there are five of them.
 const REST: u32 = 49;
 

@@ -82,13 +82,13 @@ async fn migrate(args: &MigrateArgs, outbox: &Outbox, layout: Layout) -> anyhow:
     let wanted = args.shards.filter(|_| to > 0);
     if let Some(wanted) = wanted.filter(|_| before > 0) {
         // Before anything is changed, if the tables are of a version that can say it.
-        if let Ok(report) = desk.status().await {
-            same_shards(wanted, report.shards)?;
+        if let Ok(pulse) = desk.pulse().await {
+            same_shards(wanted, pulse.shards)?;
         }
     }
     let taken = desk.migrate(layout, Some(to)).await?;
     if let Some(wanted) = wanted.filter(|_| to == newest) {
-        same_shards(wanted, desk.status().await?.shards)?;
+        same_shards(wanted, desk.pulse().await?.shards)?;
     }
     let after = desk.version().await?;
     match args.json {

@@ -32,7 +32,7 @@ use crate::{
 
 /// How many failing messages are shown, and how long they are looked for.
 const FAILING: usize = 10;
-const PATIENCE: Duration = Duration::from_millis(40);
+const PATIENCE: Duration = Duration::from_millis(25);
 
 /// How one worker finds it.
 #[derive(Debug)]

@@ -18,9 +18,9 @@ const PLANNER: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapsc
     SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; \
     SET LOCAL max_parallel_workers_per_gather = 0;";
 /// What is looked at through an index is planned so: the planner expects little of indexes on tables that are in use, and would rather read
-/// all of a table, with all of the machine's cores.
-const GLANCE: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; \
-    SET LOCAL max_parallel_workers_per_gather = 0";
+/// all of a table, with all of the machine's cores, or all of an index, where it does not know yet how few shards there are.
+const GLANCE: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; \
+    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0";
 /// What looks at everything takes its time, and leaves the other cores to the relay and to those who insert.
 const LOOK: &str = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0";
 /// A relay that stops in the middle of a transaction must not keep its shards locked.

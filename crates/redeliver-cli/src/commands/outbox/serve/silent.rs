@@ -2,7 +2,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use redeliver::clock;
 use redeliver_outbox::{
-    desk::{StatusReport, WorkerRecord},
+    desk::{Pulse, WorkerRecord},
     relay::Figures,
 };
 
@@ -24,8 +24,8 @@ pub(super) async fn tell(telling: Telling, outbox: &Outbox, figures: &[Arc<Figur
         }
         let before = clock::now();
         // A database in trouble is told by the relay.
-        if let Ok(report) = outbox.desk().status().await
-            && let Some((worker, left)) = silent(&report, lease)
+        if let Ok(pulse) = outbox.desk().pulse().await
+            && let Some((worker, left)) = silent(&pulse, lease)
         {
             telling.silent(&worker.id, left);
             break;
@@ -40,15 +40,15 @@ pub(super) async fn tell(telling: Telling, outbox: &Outbox, figures: &[Arc<Figur
 }
 
 /// The worker whose lease ends last of those that own shards and do not beat any more, and in how much time, if all have the same.
-fn silent(report: &StatusReport, lease: Duration) -> Option<(&WorkerRecord, Duration)> {
-    if report.shards_without_owner > 0 {
+fn silent(pulse: &Pulse, lease: Duration) -> Option<(&WorkerRecord, Duration)> {
+    if pulse.shards_without_owner > 0 {
         return None;
     }
-    let owners = report
+    let owners = pulse
         .workers
         .iter()
         .filter(|worker| worker.alive && worker.shards > 0);
-    let silence = |worker: &WorkerRecord| report.now.since(worker.seen_at);
+    let silence = |worker: &WorkerRecord| pulse.now.since(worker.seen_at);
     // A worker beats three times in a lease.
     let quiet = owners.filter(|worker| silence(worker) > lease / 2);
     let last = quiet.min_by_key(|worker| silence(worker))?;
@@ -76,20 +76,20 @@ mod tests {
     #[test]
     fn only_an_owner_that_beats_no_more_is_waited_for() {
         let lease = Duration::from_secs(10);
-        let mut report = StatusReport {
+        let mut pulse = Pulse {
             now: Timestamp::from_millis(100_000),
-            ..StatusReport::default()
+            ..Pulse::default()
         };
-        report.workers = vec![
+        pulse.workers = vec![
             worker("beats", 97_000, true, 1),
             worker("owns nothing", 93_000, true, 0),
             worker("is gone", 80_000, false, 1),
         ];
-        assert_eq!(silent(&report, lease), None);
-        report.workers.push(worker("was killed", 94_000, true, 1));
-        let (found, left) = silent(&report, lease).unwrap();
+        assert_eq!(silent(&pulse, lease), None);
+        pulse.workers.push(worker("was killed", 94_000, true, 1));
+        let (found, left) = silent(&pulse, lease).unwrap();
         assert_eq!((found.id.as_str(), left), ("was killed", Duration::from_secs(4)));
-        report.shards_without_owner = 1;
-        assert_eq!(silent(&report, lease), None, "there is something to do");
+        pulse.shards_without_owner = 1;
+        assert_eq!(silent(&pulse, lease), None, "there is something to do");
     }
 }
