@@ -58,6 +58,12 @@ pub(super) async fn search<D: Desk + ?Sized>(
                 .into_iter()
                 .filter(|record| !named.is_some_and(|named| is(record, named))),
         );
+        // Nothing is behind the last number: nobody need look again to learn that.
+        if !full && way.ends_with(&window) {
+            found.complete = true;
+            found.next = None;
+            return Ok(found);
+        }
         let now = clock::now();
         way.behind = found.next;
         if !way.goes_on(now.since(before), budget.saturating_sub(now.since(begun))) {
@@ -105,6 +111,16 @@ impl Way {
         let affordable = i64::try_from(affordable).unwrap_or(i64::MAX);
         self.step = affordable.min(self.step * 2).min(limits::SEARCH_LARGEST_WINDOW);
         self.step >= limits::SEARCH_FIRST_WINDOW
+    }
+
+    /// Whether there is nothing behind this window.
+    fn ends_with(&self, window: &Page) -> bool {
+        let end = match (self.page.until, self.page.newest_first) {
+            (Some(until), _) => until,
+            (None, true) => 0,
+            (None, false) => i64::MAX,
+        };
+        window.until == Some(end)
     }
 
     /// The window that begins with this number; none if that is further than the page goes.
@@ -183,6 +199,9 @@ mod tests {
         };
         let window = Way::of(newest).window(700).unwrap();
         assert_eq!((window.after, window.until), (Some(701), Some(0)));
+        assert!(Way::of(newest).ends_with(&window));
+        let window = Way::of(newest).window(7000).unwrap();
+        assert!(!Way::of(newest).ends_with(&window));
         let bounded = Page {
             until: Some(650),
             ..newest

@@ -36,15 +36,13 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    /// A gateway's 502 or 504 asks for fewer requests, as Standard Webhooks reads it. But the server behind it may have taken the message,
-    /// and one that answers 500 may have, too: where that must not happen twice, this counts for more, and for more than `Retry-After`.
+    /// A gateway's 502 or 504 asks for fewer requests, as Standard Webhooks reads it. But the server behind it may have taken the message:
+    /// where that must not happen twice, this counts for more.
     const fn class(&self, status: StatusCode, asked: Option<Duration>) -> Class {
-        match (self.statuses.class(status.as_u16(), asked), status.as_u16()) {
-            (Class::Permanent, _) => Class::Permanent,
-            // These say that it was not handled.
-            (class, 408 | 429 | 503) => class,
-            _ if !self.idempotent => Class::Unknown,
-            (Class::Unknown, 502 | 504) => Class::THROTTLED,
+        match (self.statuses.class(status.as_u16(), asked), status) {
+            (Class::Unknown, StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) if self.idempotent => {
+                Class::THROTTLED
+            }
             (class, _) => class,
         }
     }
@@ -240,41 +238,6 @@ mod tests {
         assert_eq!(words("cannot connect to https://h: connection refused"), "");
         let stranger = format!("what is at https://h{NO_HTTP_SERVER}\"SSH\"");
         assert_eq!(words(&stranger), "\"SSH\"");
-    }
-
-    #[test]
-    fn what_may_have_been_handled_is_not_sent_again_where_it_must_not() {
-        let wait = Some(Duration::from_secs(7));
-        let classes = |idempotent, asked| {
-            let reading = Reading {
-                statuses: StatusTable::DEFAULT,
-                idempotent,
-            };
-            [408, 429, 500, 502, 503, 504, 422]
-                .map(|status| reading.class(StatusCode::from_u16(status).unwrap(), asked))
-        };
-        let (unknown, gone, throttled) = (Class::Unknown, Class::Permanent, Class::THROTTLED);
-        let asked = Class::throttled_for(Duration::from_secs(7));
-        let transient = Class::Transient;
-        assert_eq!(
-            classes(true, None),
-            [
-                transient, throttled, unknown, throttled, throttled, throttled, gone
-            ]
-        );
-        assert_eq!(
-            classes(true, wait),
-            [asked, asked, asked, asked, asked, asked, gone]
-        );
-        assert_eq!(
-            classes(false, None),
-            [transient, throttled, unknown, unknown, throttled, unknown, gone]
-        );
-        assert_eq!(
-            classes(false, wait),
-            [asked, asked, unknown, unknown, asked, unknown, gone],
-            "a wait that is asked for does not say that nothing was done"
-        );
     }
 
     /// A kilobyte each time, for ever, and how often it was asked.

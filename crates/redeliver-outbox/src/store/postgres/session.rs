@@ -18,9 +18,11 @@ const PLANNER: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapsc
     SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; \
     SET LOCAL max_parallel_workers_per_gather = 0;";
 /// What is looked at through an index is planned so: the planner expects little of indexes on tables that are in use, and would rather read
-/// all of a table, with all of the machine's cores, or all of an index, where it does not know yet how few shards there are.
-const GLANCE: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; \
-    SET LOCAL enable_mergejoin = off; SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0";
+/// all of a table, with all of the machine's cores.
+const GLANCE: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; \
+    SET LOCAL max_parallel_workers_per_gather = 0;";
+/// What is looked at shard by shard besides: a planner that does not know yet how few there are would read all of an index.
+const BY_SHARD: &str = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
 /// What looks at everything takes its time, and leaves the other cores to the relay and to those who insert.
 const LOOK: &str = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0";
 /// A relay that stops in the middle of a transaction must not keep its shards locked.
@@ -39,6 +41,8 @@ pub(super) enum Begin {
     Look,
     /// An operator looks at what an index finds, however much there is besides: all statements see the same.
     Glance,
+    /// The same, of messages that each shard has for itself.
+    GlanceByShard,
 }
 
 /// A connection. If a transaction is left open, by an error or because its future was dropped, the connection is closed and not
@@ -87,6 +91,9 @@ impl<'a> Session<'a> {
             Begin::Desk => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {WRITER}"),
             Begin::Look => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {LOOK}"),
             Begin::Glance => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE}"),
+            Begin::GlanceByShard => {
+                format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE} {BY_SHARD}")
+            }
         };
         self.batch(&statement).await
     }

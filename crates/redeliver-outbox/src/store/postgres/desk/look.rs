@@ -122,7 +122,7 @@ pub(super) async fn kept(session: &Session<'_>, number: i64) -> Result<Option<Ke
 pub(super) async fn find(inner: &Inner, message: MessageRef) -> Result<Option<Detail>> {
     let mut session = inner.session().await?;
     session.opens();
-    session.begin(Begin::Glance).await?;
+    session.begin(Begin::GlanceByShard).await?;
     let found = match one(&session, message).await? {
         Some(record) => Some(detail(&session, record).await?),
         None => None,

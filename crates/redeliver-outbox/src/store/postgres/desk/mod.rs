@@ -55,7 +55,7 @@ impl Desk for PostgresStore {
     ) -> BoxFuture<'a, Result<Vec<Record>>> {
         Box::pin(self.0.limited(async move {
             // Without an end, the number is no help: then as the planner likes.
-            let begin = page.until.map_or(Begin::Look, |_| Begin::Glance);
+            let begin = page.until.map_or(Begin::Look, |_| Begin::GlanceByShard);
             let mut session = self.0.session().await?;
             session.opens();
             session.begin(begin).await?;

@@ -27,7 +27,7 @@ impl Look for PostgresStore {
         Box::pin(self.0.limited(async move {
             let mut session = self.0.session().await?;
             session.opens();
-            session.begin(Begin::Glance).await?;
+            session.begin(Begin::GlanceByShard).await?;
             let nearest = look::nearest(&session, filter, behind, newest_first).await?;
             session.commit().await?;
             session.closed();
