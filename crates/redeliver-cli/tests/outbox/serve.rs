@@ -181,9 +181,11 @@ fn a_terminal_that_goes_away_stops_a_relay_cleanly() {
     let folder = Folder::new();
     folder.run(&["migrate"]).done();
     let program = env!("CARGO_BIN_EXE_redeliver");
-    // A terminal of its own, which ends with the program that holds its other end.
-    let mut terminal = Command::new("script")
+    // A terminal of its own, which ends with the program that holds its other end. Whoever runs this with nohup has nobody hear of that.
+    let mut terminal = Command::new("env")
         .args([
+            "--default-signal=HUP",
+            "script",
             "-qefc",
             &format!("exec {program} serve --json --listen off"),
             "/dev/null",
