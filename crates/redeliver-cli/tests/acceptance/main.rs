@@ -14,6 +14,7 @@ mod endpoint;
 mod faults;
 mod held;
 mod import;
+mod line;
 mod outage;
 mod own_server;
 mod relay;

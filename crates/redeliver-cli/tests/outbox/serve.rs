@@ -224,7 +224,8 @@ fn a_second_signal_ends_a_relay_at_once() {
         signal(&child, first);
         lines.find(|line| line.contains("\"stopping\"")).unwrap();
         signal(&child, second);
-        assert!(lines.last().unwrap().contains("\"clean\":false"));
+        let last = lines.last().unwrap();
+        assert!(last.contains("\"clean\":false"), "{last}");
         assert_eq!(child.wait().unwrap().code(), Some(code));
     }
 }

@@ -24,7 +24,7 @@ use clap::Args;
 use redeliver::{address, clock};
 use redeliver_outbox::{
     config::Listen,
-    desk::{Filter, MessageRef},
+    desk::{Filter, JobDesk, MessageRef},
     relay::{Figures, Witness},
     store::StoreErrorKind,
 };
@@ -114,9 +114,9 @@ async fn witnessed(args: ServeArgs, witness: Arc<dyn Witness>) -> anyhow::Result
     let telling = Telling::install(args.log_format.is_json(args.json), args.verbose);
     // Before there is an outbox: whoever watches the process sees it live while its database is waited for.
     let mut desk = door.open(telling).await?;
-    let outbox = loop {
+    let (outbox, beside) = loop {
         tokio::select! {
-            outbox = ready(start.settings.clone(), telling, &mut desk) => break outbox?,
+            ready = ready(start.settings.clone(), telling, &mut desk) => break ready?,
             asked = signals.asked() => match asked {
                 Asked::End(_) => return Ok(Exit::Done),
                 Asked::Again => start.again(&args.database, &desk, telling),
@@ -129,8 +129,6 @@ async fn witnessed(args: ServeArgs, witness: Arc<dyn Witness>) -> anyhow::Result
     };
     let reader = Reader::default();
     let telemetry = Telemetry::start(start.collector);
-    // Before there is a relay: one that cannot be had in full is not begun.
-    let beside = outbox.desk_beside().await?;
     let relays = Relays::start(&outbox, &reader, witness, &telemetry);
     desk.show(&outbox, beside, relays.counting(), &telemetry);
     desk.tell(telling);
@@ -274,22 +272,32 @@ impl Serving {
     }
 }
 
+/// An outbox, and the desk beside its relay.
+type Whole = (Outbox, Arc<dyn JobDesk>);
+
 /// The outbox, once its server is there and nothing is known that a person has to mend first.
-async fn ready(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Outbox> {
-    let outbox = opened(settings, telling, desk).await?;
+async fn ready(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Whole> {
+    let (outbox, beside) = opened(settings, telling, desk).await?;
     greet(telling, &outbox.settings);
     look_first(telling, &outbox).await?;
-    Ok(outbox)
+    Ok((outbox, beside))
+}
+
+/// All connections to the outbox: without those of the desk nothing is begun.
+async fn whole(settings: Settings) -> anyhow::Result<Whole> {
+    let outbox = Outbox::open_or_make(settings).await?;
+    let beside = outbox.desk_beside().await?;
+    Ok((outbox, beside))
 }
 
 /// The outbox, once its server is there.
-async fn opened(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Outbox> {
+async fn opened(settings: Settings, telling: Telling, desk: &mut OpenDesk) -> anyhow::Result<Whole> {
     let mut waited = false;
     loop {
         // On a task of its own: SQLite waits for another one's lock where it stands, and signals and time go on meanwhile.
-        let opening = tokio::spawn(Outbox::open_or_make(settings.clone()));
+        let opening = tokio::spawn(whole(settings.clone()));
         let error = match opening.await.context("the database could not be opened")? {
-            Ok(outbox) => return Ok(outbox),
+            Ok(whole) => return Ok(whole),
             Err(error) if Exit::of(&error) == Exit::Unreachable => error,
             Err(error) => return Err(error),
         };

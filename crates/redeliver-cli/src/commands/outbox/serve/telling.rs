@@ -2,6 +2,7 @@
 
 use std::{
     fmt::{self, Write as _},
+    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -50,19 +51,51 @@ pub(super) struct Telling {
     as_json: bool,
     /// Whether each attempt that fails is told.
     verbose: bool,
+    /// Whether the end was told, after which nothing is: threads that are still at work then have nothing to say that matters.
+    ended: &'static Mutex<bool>,
 }
 
 impl Telling {
     /// From now on the library's events are told as well: messages to `log` on standard output, trouble on standard error.
     pub(super) fn install(as_json: bool, verbose: bool) -> Self {
-        let telling = Self { as_json, verbose };
+        let telling = Self::new(as_json, verbose);
         let ours = filter::Targets::new().with_target("redeliver", Level::INFO);
         let layer = telling.with_filter(ours);
         let _ = tracing_subscriber::registry().with(layer).try_init();
         telling
     }
 
+    fn new(as_json: bool, verbose: bool) -> Self {
+        Self {
+            as_json,
+            verbose,
+            // As long as the process: whoever tells has a copy.
+            ended: Box::leak(Box::default()),
+        }
+    }
+
+    /// Tells, unless the end was told.
+    fn say(self, words: impl FnOnce()) {
+        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*ended {
+            words();
+        }
+    }
+
+    /// Tells the end.
+    fn say_last(self, words: impl FnOnce()) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*ended {
+            *ended = true;
+            words();
+        }
+    }
+
     pub(super) fn note(self, words: &str, figures: &Value) {
+        self.say(|| self.put(words, figures));
+    }
+
+    fn put(self, words: &str, figures: &impl Serialize) {
         match self.as_json {
             true => tell(figures),
             false => note(words),
@@ -80,7 +113,7 @@ impl Telling {
     /// That the time was over before there was a database.
     pub(super) fn too_late(self) {
         let words = "the time that --for gives is over, and the database was not there";
-        self.note(words, &json!({ "event": "stopped", "error": words }));
+        self.say_last(|| self.put(words, &json!({ "event": "stopped", "error": words })));
     }
 
     /// That another worker's lease has to end first.
@@ -159,14 +192,12 @@ impl Telling {
     /// That nobody waits for what is on its way.
     pub(super) fn left(self, sum: &Sum) {
         let words = "told again to stop: what was on its way is sent again by whoever comes next";
-        match self.as_json {
-            true => tell(&sum.form("stopped", &json!({ "clean": false }))),
-            false => note(&format!("{words}; {}", sum.words())),
-        }
+        let words = format!("{words}; {}", sum.words());
+        self.say_last(|| self.put(&words, &sum.form("stopped", &json!({ "clean": false }))));
     }
 
     pub(super) fn figures(self, sum: &Sum, rate: f64) {
-        match self.as_json {
+        self.say(|| match self.as_json {
             true => tell(&sum.form("figures", &json!({ "delivered_per_second": rate }))),
             false => output::progress(&format!(
                 "{}; {} in flight, {} a second, {} shards",
@@ -175,26 +206,23 @@ impl Telling {
                 readable::number(rate),
                 sum.shards
             )),
-        }
+        });
     }
 
     pub(super) fn end(self, finished: &Finished, sum: &Sum) {
-        if self.as_json {
-            let end = json!({ "clean": finished.clean, "abandoned": finished.abandoned });
-            tell(&sum.form("stopped", &end));
-            return;
-        }
-        note(&format!("stopped: {}", sum.words()));
+        let mut words = format!("stopped: {}", sum.words());
         match finished.abandoned {
             _ if finished.clean => {}
-            0 => note(
-                "the database did not take this relay's shards back: whoever comes next waits for its lease to end",
+            0 => words.push_str(
+                "\nthe database did not take this relay's shards back: whoever comes next waits for its lease to end",
             ),
-            abandoned => note(&format!(
-                "not everything was finished in time: {abandoned} messages were on their way or not yet written down; whoever comes \
+            abandoned => words.push_str(&format!(
+                "\nnot everything was finished in time: {abandoned} messages were on their way or not yet written down; whoever comes \
                  next sends them again, with the same ids"
             )),
         }
+        let end = json!({ "clean": finished.clean, "abandoned": finished.abandoned });
+        self.say_last(|| self.put(&words, &sum.form("stopped", &end)));
     }
 }
 
@@ -229,11 +257,8 @@ impl<S: Subscriber> Layer<S> for Telling {
         };
         let mut said = Said::default();
         event.record(&mut said);
-        if self.as_json {
-            tell(&said.form(kind, *metadata.level()));
-            return;
-        }
-        match kind {
+        let show = || match kind {
+            _ if self.as_json => tell(&said.form(kind, *metadata.level())),
             "message" => {
                 output::progress_done();
                 output::line(&said.as_message());
@@ -241,6 +266,11 @@ impl<S: Subscriber> Layer<S> for Telling {
             RETRY => note(&said.as_retry()),
             DEAD => note(&said.as_dead()),
             _ => note(&said.words(*metadata.level())),
+        };
+        match kind {
+            // What is shown was delivered, and so it is shown whenever that is.
+            "message" => show(),
+            _ => self.say(show),
         }
     }
 }
@@ -348,5 +378,31 @@ impl Visit for Said {
 
     fn record_bool(&mut self, field: &Field, value: bool) {
         self.fields.insert(field.name().to_owned(), value.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_told_after_the_end() {
+        let finished = Finished {
+            clean: true,
+            abandoned: 0,
+        };
+        let ends: [&dyn Fn(Telling); 3] = [
+            &|telling| telling.end(&finished, &Sum::default()),
+            &|telling| telling.left(&Sum::default()),
+            &Telling::too_late,
+        ];
+        for end in ends {
+            let telling = Telling::new(true, false);
+            let mut told = 0;
+            telling.say(|| told += 1);
+            end(telling);
+            telling.say(|| told += 1);
+            assert_eq!(told, 1);
+        }
     }
 }
