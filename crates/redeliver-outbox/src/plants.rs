@@ -56,6 +56,7 @@ plants! {
     InterruptionNotLogged = "interruption-not-logged": "an attempt that is counted first is not in the log",
     RejectionRetried = "rejection-retried": "what the destination refuses for good is tried again",
     RetryAtOnce = "retry-at-once": "a retry is due at once",
+    AskingIsRefusing = "asking-is-refusing": "who asks to come back is taken not to have taken the message",
     RetryAfterIgnored = "retry-after-ignored": "the destination's Retry-After is ignored",
     DueReadEarly = "due-read-early": "messages are read two seconds before they are due",
     NotBeforeIgnored = "not-before-ignored": "a message is sent before the time that its sender named",

@@ -185,6 +185,7 @@ async fn failures_are_retried_and_counted_until_they_arrive_or_die() {
             (_, 3) => Outcome::Delivered,
             _ => Outcome::Ambiguous {
                 reason: "no answer".into(),
+                asked: None,
             },
         },
     );

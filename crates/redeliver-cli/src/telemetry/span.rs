@@ -196,7 +196,7 @@ impl Came {
             Outcome::Retry { reason, .. } => ("transient", reason.as_str()),
             Outcome::Reject { reason, .. } => ("permanent", reason.as_str()),
             Outcome::Disable { reason } => ("gone", reason.as_str()),
-            Outcome::Ambiguous { reason } => ("unknown", reason.as_str()),
+            Outcome::Ambiguous { reason, .. } => ("unknown", reason.as_str()),
         };
         Self {
             outcome: word,

@@ -452,3 +452,36 @@ fn an_editor_changes_a_payload() {
     folder.serve();
     assert_eq!(folder.show("1")["status"], "sent");
 }
+
+#[test]
+fn what_may_have_arrived_is_not_sent_twice_where_it_must_not_be() {
+    for (path, sent, tested) in [
+        ("/status/500", 1, 14),
+        // Asking to come back says nothing of what was done.
+        ("/status/500?retry_after=1", 1, 14),
+        ("/status/503?retry_after=0", 2, 1),
+    ] {
+        let (folder, lab) = (Folder::new(), Lab::start());
+        let url = format!("{}{path}", lab.server.base_url());
+        folder.write(
+            "redeliver.toml",
+            format!(
+                "[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\nidempotent = false\n\
+                 policy = {{ base = \"1ms\", max = \"5ms\", max_attempts = 2 }}\n"
+            ),
+        );
+        folder.run(&["send", "--to", "api", "--payload", "1"]).done();
+        folder.run(&["serve", "--until-empty"]).done();
+        assert_eq!(lab.server.stats().requests, sent, "{path}");
+        let dead = folder.run(&["list", "--json"]).json().remove(0);
+        let reason = match sent {
+            1 => "unknown_outcome",
+            _ => "attempts_exhausted",
+        };
+        assert_eq!(dead["dead_letter_reason"], reason, "{path}: {dead}");
+        // Whoever tries it by hand is told the same.
+        let test = folder.run(&["destination", "test", "api"]);
+        assert_eq!(test.code, Some(tested), "{path}: {test:?}");
+        assert_eq!(test.out.contains("(unknown_outcome)"), sent == 1, "{}", test.out);
+    }
+}

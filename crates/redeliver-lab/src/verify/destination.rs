@@ -142,6 +142,9 @@ impl Request {
             Some(Outcome::Retry {
                 class: Class::Throttled { after: Some(after) },
                 ..
+            })
+            | Some(Outcome::Ambiguous {
+                asked: Some(after), ..
             }) => u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
             _ => 0,
         };
@@ -240,10 +243,16 @@ fn answer(state: &mut State, temper: Temper, now: u64, calm: bool) -> (bool, Opt
         );
     }
     if chance.happens(temper.ambiguous) {
+        let asked = chance.happens(0.3).then(|| chance.millis(500, 30_000));
+        let text = match asked {
+            Some(_) => "500 Internal Server Error",
+            None => "connection reset after the request",
+        };
         return (
             true,
             Some(Outcome::Ambiguous {
-                reason: reason("connection reset after the request"),
+                reason: reason(text),
+                asked,
             }),
         );
     }
@@ -264,6 +273,7 @@ pub(super) const fn kind(outcome: &Outcome) -> Kind {
         Outcome::Retry { .. } => Kind::Retry,
         Outcome::Disable { .. } => Kind::Gone,
         Outcome::Reject { .. } => Kind::Reject,
-        Outcome::Ambiguous { .. } => Kind::Ambiguous,
+        Outcome::Ambiguous { asked: Some(_), .. } => Kind::Open,
+        Outcome::Ambiguous { asked: None, .. } => Kind::Ambiguous,
     }
 }

@@ -26,6 +26,8 @@ pub(super) enum Kind {
     Throttled,
     Reject,
     Ambiguous,
+    /// As ambiguous, and it asked to come back.
+    Open,
     Gone,
     Dead,
     Postponed,

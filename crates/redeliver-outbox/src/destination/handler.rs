@@ -64,7 +64,7 @@ impl<E: Classify + fmt::Display> IntoOutcome for Result<(), E> {
                 kind: DeadReason::Permanent,
                 reason,
             },
-            Class::Unknown => Outcome::Ambiguous { reason },
+            Class::Unknown => Outcome::Ambiguous { reason, asked: None },
             class => Outcome::Retry { class, reason },
         }
     }
@@ -136,7 +136,8 @@ mod tests {
         assert_eq!(
             outcome(Class::Unknown),
             Outcome::Ambiguous {
-                reason: reason.clone()
+                reason: reason.clone(),
+                asked: None,
             }
         );
         let kind = DeadReason::Permanent;

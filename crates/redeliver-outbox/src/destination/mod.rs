@@ -65,10 +65,12 @@ pub enum Outcome {
         /// What happened, for the operator.
         reason: String,
     },
-    /// It may have taken it: the answer is missing. Tried again where the destination bears the same message twice.
+    /// It may have taken it: the answer is missing, or leaves that open. Tried again where the destination bears the same message twice.
     Ambiguous {
         /// What happened, for the operator.
         reason: String,
+        /// When to come back, if it said so: nothing is sent there earlier, this message or another.
+        asked: Option<Duration>,
     },
 }
 

@@ -58,9 +58,9 @@ impl FailureClass {
         let (reason, throttled) = match outcome {
             Outcome::Delivered => return None,
             Outcome::Retry { class, reason } => (reason, matches!(class, Class::Throttled { .. })),
-            Outcome::Reject { reason, .. } | Outcome::Disable { reason } | Outcome::Ambiguous { reason } => {
-                (reason, false)
-            }
+            Outcome::Reject { reason, .. }
+            | Outcome::Disable { reason }
+            | Outcome::Ambiguous { reason, .. } => (reason, false),
         };
         Some(match status(reason) {
             Some(429) => Self::Throttled,

@@ -55,7 +55,13 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
         Outcome::Retry { class, reason } => (class, reason),
         // Never asked: its message is put back, and waits until the destination is enabled.
         Outcome::Disable { reason } => (Class::Transient, reason),
-        Outcome::Ambiguous { reason } => (Class::Unknown, reason),
+        Outcome::Ambiguous {
+            reason,
+            asked: asked @ Some(_),
+        } if route.idempotent || planted(Plant::AskingIsRefusing) => {
+            (Class::Throttled { after: asked }, reason)
+        }
+        Outcome::Ambiguous { reason, .. } => (Class::Unknown, reason),
     };
     let attempted = attempted(class_name(class), &reason);
     let policy = policy_for(message, &route.policy);

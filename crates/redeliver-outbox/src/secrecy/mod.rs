@@ -180,8 +180,9 @@ impl Secrecy {
             Outcome::Disable { reason } => Outcome::Disable {
                 reason: cleared(reason),
             },
-            Outcome::Ambiguous { reason } => Outcome::Ambiguous {
+            Outcome::Ambiguous { reason, asked } => Outcome::Ambiguous {
                 reason: cleared(reason),
+                asked,
             },
         }
     }

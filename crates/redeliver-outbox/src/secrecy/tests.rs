@@ -186,9 +186,10 @@ fn where_too_much_is_hidden_to_look_for_nothing_is_kept_of_what_a_destination_sa
     let reason = |message: &Message, reason: &str| {
         let outcome = Outcome::Ambiguous {
             reason: reason.to_owned(),
+            asked: None,
         };
         match fields(&["all"]).cleared_outcome(outcome, message, &Talkative) {
-            Outcome::Ambiguous { reason } => reason,
+            Outcome::Ambiguous { reason, .. } => reason,
             other => panic!("{other:?}"),
         }
     };

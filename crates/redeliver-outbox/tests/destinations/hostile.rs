@@ -87,7 +87,7 @@ fn shown(outcome: &Outcome) -> &str {
         Outcome::Retry { reason, .. }
         | Outcome::Disable { reason }
         | Outcome::Reject { reason, .. }
-        | Outcome::Ambiguous { reason } => reason,
+        | Outcome::Ambiguous { reason, .. } => reason,
     }
 }
 

@@ -153,6 +153,42 @@ async fn a_gateway_that_is_overloaded_throttles_where_the_same_message_may_come_
 }
 
 #[tokio::test]
+async fn who_asks_to_come_back_after_an_error_may_have_taken_it() {
+    let wait = Duration::from_secs(7);
+    for (status, may_have_taken_it) in [
+        (500, true),
+        (502, true),
+        (504, true),
+        (503, false),
+        (429, false),
+        (408, false),
+        (425, false),
+    ] {
+        let server =
+            Server::start(move |_| async move { answer(status, &[("retry-after", "7")], "") }.boxed()).await;
+        for idempotent in [true, false] {
+            let http = Http::to(server.url())
+                .allow_private(true)
+                .statuses(StatusTable::DEFAULT.with(425))
+                .idempotent(idempotent)
+                .build()
+                .unwrap();
+            match deliver(&http, &message("{}"), 1).await {
+                Outcome::Ambiguous { asked, .. } => {
+                    assert_eq!(asked, Some(wait), "{status}");
+                    assert!(may_have_taken_it && !idempotent, "{status} {idempotent}");
+                }
+                Outcome::Retry { class, .. } => {
+                    assert_eq!(class, Class::throttled_for(wait), "{status}");
+                    assert!(!may_have_taken_it || idempotent, "{status} {idempotent}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_date_without_the_servers_own_is_measured_from_ours() {
     let until = http_date::format(redeliver::clock::wall() + Duration::from_secs(3600)).to_string();
     // hyper adds a Date of its own unless there is one; one that makes no sense counts for nothing.
@@ -233,6 +269,7 @@ async fn no_answer_in_time_may_have_arrived() {
             "no answer from http://127.0.0.1:{} within 300ms",
             endpoint.server.port
         ),
+        asked: None,
     };
     assert_eq!(soon(endpoint.http.deliver(delivery)).await, expected);
     soon(endpoint.given_up()).await;
@@ -247,7 +284,9 @@ async fn a_connection_that_breaks_before_the_answer_may_have_brought_it() {
             .build()
             .unwrap();
         match deliver(&http, &message("the end"), 1).await {
-            Outcome::Ambiguous { reason } => assert!(reason.contains("broke before an answer"), "{reason}"),
+            Outcome::Ambiguous { reason, .. } => {
+                assert!(reason.contains("broke before an answer"), "{reason}")
+            }
             other => panic!("{other:?}"),
         }
     }

@@ -39,7 +39,10 @@ fn cause(records: &Records, first: &Attempt, second: &Attempt, lease: u64) -> Op
         .heard
         .filter(|&(_, at)| at <= second.began)
         .map(|(kind, _)| kind);
-    if matches!(heard, Some(Kind::Ambiguous | Kind::Retry | Kind::Throttled)) {
+    if matches!(
+        heard,
+        Some(Kind::Ambiguous | Kind::Open | Kind::Retry | Kind::Throttled)
+    ) {
         return Some(Cause::LostAnswer);
     }
     if second.lease.epoch == first.lease.epoch {

@@ -125,11 +125,16 @@ impl Case<'_> {
 
     fn retry(&self, attempted: &Attempted, wait: Duration) -> Objection {
         let heard = self.heard(attempted);
-        if !matches!(heard, Some(Kind::Retry | Kind::Throttled | Kind::Ambiguous)) {
+        if !heard.is_some_and(failed) {
             return Some((
                 "attempts",
                 format!("it is to be tried again, and the attempt met {heard:?}"),
             ));
+        }
+        let once = self.plan.is_some_and(|plan| !plan.idempotent);
+        if once && matches!(heard, Some(Kind::Ambiguous | Kind::Open)) {
+            let what = "it is to be tried again, may have arrived, and must not arrive twice".to_owned();
+            return Some(("attempts", what));
         }
         if attempted.attempt >= self.most() {
             let (attempt, most) = (attempted.attempt, self.most());
@@ -158,7 +163,7 @@ impl Case<'_> {
         let Some(plan) = self.plan else {
             return Duration::ZERO;
         };
-        let told = |attempt: &&Attempt| matches!(attempt.heard, Some((Kind::Throttled, _)));
+        let told = |attempt: &&Attempt| matches!(attempt.heard, Some((Kind::Throttled | Kind::Open, _)));
         let asked = self
             .attempt(attempted.attempt)
             .filter(told)
@@ -198,7 +203,7 @@ impl Case<'_> {
 
     fn unfounded(&self, attempted: Option<&Attempted>, reason: DeadReason) -> Option<String> {
         let heard = attempted.map(|attempted| self.heard(attempted));
-        let failed = matches!(heard, Some(Some(Kind::Retry | Kind::Throttled | Kind::Ambiguous)));
+        let failed = heard.flatten().is_some_and(failed);
         let wrong = match reason {
             DeadReason::Permanent => heard != Some(Some(Kind::Reject)),
             DeadReason::AttemptsExhausted => {
@@ -208,9 +213,10 @@ impl Case<'_> {
             DeadReason::Expired => !self.is_old(attempted.is_some()),
             DeadReason::UnknownDestination => self.plan.is_some_and(|plan| !plan.has_left(self.world.now())),
             DeadReason::UnknownOutcome => {
-                heard != Some(Some(Kind::Ambiguous)) || self.plan.is_none_or(|plan| plan.idempotent)
+                !matches!(heard, Some(Some(Kind::Ambiguous | Kind::Open)))
+                    || self.plan.is_none_or(|plan| plan.idempotent)
             }
-            DeadReason::RetryAfter => heard != Some(Some(Kind::Throttled)),
+            DeadReason::RetryAfter => !matches!(heard, Some(Some(Kind::Throttled | Kind::Open))),
             DeadReason::LaneSkipped => {
                 !failed
                     || self.message.key.is_none()
@@ -267,4 +273,12 @@ impl Case<'_> {
             )
         })
     }
+}
+
+/// Whether an attempt that met this may be made again.
+const fn failed(heard: Kind) -> bool {
+    matches!(
+        heard,
+        Kind::Retry | Kind::Throttled | Kind::Ambiguous | Kind::Open
+    )
 }

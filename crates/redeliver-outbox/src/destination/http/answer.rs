@@ -46,6 +46,13 @@ impl Reading {
             (class, _) => class,
         }
     }
+
+    /// Whether the message may have been taken, and must not be twice, although it is asked to come back: `Retry-After` says nothing of
+    /// what was done before an error.
+    fn is_open(&self, status: StatusCode) -> bool {
+        let bare = self.statuses.class(status.as_u16(), None);
+        !self.idempotent && status.is_server_error() && bare == Class::Unknown
+    }
 }
 
 /// The outcome behind an answer. What was `sent` with the request and is secret is not shown, although many a page of an error shows it.
@@ -83,7 +90,11 @@ pub(super) fn told(answer: &Response<Incoming>, read: &Read, sent: &Sent) -> Ans
 fn failed(answer: &Response<Incoming>, reading: Reading, body: &[u8], sent: &Sent) -> Outcome {
     let status = answer.status();
     let reason = reason(status, answer.headers(), body, sent);
-    match reading.class(status, asked_wait(answer.headers())) {
+    let asked = asked_wait(answer.headers());
+    if asked.is_some() && reading.is_open(status) {
+        return Outcome::Ambiguous { reason, asked };
+    }
+    match reading.class(status, asked) {
         Class::Permanent if status == StatusCode::GONE => Outcome::Disable { reason },
         Class::Permanent => Outcome::Reject {
             kind: match status {

@@ -62,7 +62,8 @@ impl HttpBuilder {
     }
 
     /// Whether the endpoint bears the same message twice, as [`Route::idempotent`](crate::destination::Route::idempotent) says it to the
-    /// relay. Then a gateway's 502 or 504 only asks for fewer requests; if not, and unless this is said, the message may have arrived.
+    /// relay. Then a gateway's 502 or 504 only asks for fewer requests; if not, and unless this is said, the message may have arrived, and
+    /// so it may with any other 5xx but 503, whatever its `Retry-After` asks for.
     #[must_use]
     pub const fn idempotent(mut self, idempotent: bool) -> Self {
         self.idempotent = idempotent;

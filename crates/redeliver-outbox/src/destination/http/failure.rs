@@ -51,7 +51,7 @@ pub(super) fn broken(origin: &str, http2: bool, failure: &Failure) -> Outcome {
         Some(Stranger::Other) => {
             let said = printable(&String::from_utf8_lossy(beginning.bytes()));
             let reason = format!("what is at {origin}{NO_HTTP_SERVER}{said:?}");
-            return Outcome::Ambiguous { reason };
+            return Outcome::Ambiguous { reason, asked: None };
         }
         Some(Stranger::Older) => {
             return transient(format!("{origin} speaks no HTTP/2: leave http2 out"));
@@ -66,7 +66,7 @@ pub(super) fn broken(origin: &str, http2: bool, failure: &Failure) -> Outcome {
         true => format!("what {origin} answers is no HTTP: {why}"),
         false => format!("the connection to {origin} broke before an answer came: {why}"),
     };
-    Outcome::Ambiguous { reason }
+    Outcome::Ambiguous { reason, asked: None }
 }
 
 /// What is wrong, for somebody who can do something about it.
@@ -95,6 +95,7 @@ pub(super) fn late(origin: &str, limit: Duration, connected: bool) -> Outcome {
     }
     Outcome::Ambiguous {
         reason: format!("no answer from {origin} within {limit}"),
+        asked: None,
     }
 }
 

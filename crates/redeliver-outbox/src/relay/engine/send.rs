@@ -272,6 +272,7 @@ async fn in_time(delivering: BoxFuture<'_, Outcome>, timeout: Duration) -> Optio
 fn cut_off(timeout: Duration) -> Outcome {
     Outcome::Ambiguous {
         reason: format!("no answer within {}", redeliver::duration::display(timeout)),
+        asked: None,
     }
 }
 
@@ -319,16 +320,20 @@ mod tests {
             class,
             reason: String::new(),
         };
-        let silent = Outcome::Ambiguous {
+        let silent = |asked| Outcome::Ambiguous {
             reason: String::new(),
+            asked,
         };
+        let asked = Some(Duration::from_secs(1));
         for (outcome, idempotent, alone) in [
             (failed(Class::Transient), false, true),
             (failed(Class::THROTTLED), false, true),
             (failed(Class::Unknown), false, false),
             (failed(Class::Unknown), true, true),
-            (silent.clone(), false, false),
-            (silent, true, true),
+            (silent(None), false, false),
+            (silent(asked), false, false),
+            (silent(None), true, true),
+            (silent(asked), true, true),
             (Outcome::Delivered, true, false),
         ] {
             assert_eq!(

@@ -230,7 +230,7 @@ impl Conduct {
         now: Moment,
     ) -> Option<Alarm> {
         self.recent.ended(FailureClass::of(outcome), took, now);
-        if let Outcome::Retry { reason, .. } | Outcome::Ambiguous { reason } = outcome {
+        if let Outcome::Retry { reason, .. } | Outcome::Ambiguous { reason, .. } = outcome {
             self.last_failure = limits::error_text(reason);
         }
         let in_flight = self.in_flight;
@@ -250,6 +250,10 @@ impl Conduct {
             Outcome::Retry {
                 class: Class::Throttled { after, .. },
                 ..
+            }
+            | Outcome::Ambiguous {
+                asked: after @ Some(_),
+                ..
             } => {
                 if let Some(after) = after {
                     self.rest.asked((*after).min(self.manners.longest_rest), now);
@@ -262,7 +266,7 @@ impl Conduct {
             Outcome::Retry { .. } => Verdict::Failed,
             // It is held for it, until a person says otherwise.
             Outcome::Disable { .. } => Verdict::Abandoned,
-            Outcome::Ambiguous { .. } => {
+            Outcome::Ambiguous { asked: None, .. } => {
                 self.pace.cut(now);
                 Verdict::Failed
             }
@@ -279,7 +283,7 @@ impl Conduct {
     fn count_in_a_row(&mut self, outcome: &Outcome, now: Moment) {
         let silent = match outcome {
             Outcome::Retry { class, .. } => !matches!(class, Class::Throttled { .. }),
-            Outcome::Ambiguous { .. } => true,
+            Outcome::Ambiguous { asked, .. } => asked.is_none(),
             Outcome::Delivered | Outcome::Reject { .. } | Outcome::Disable { .. } => false,
         };
         self.in_a_row = if silent {

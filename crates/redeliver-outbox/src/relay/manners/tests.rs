@@ -164,17 +164,24 @@ fn an_outage_after_a_busy_spell_is_noticed_at_once() {
 
 #[test]
 fn a_rest_that_one_message_was_asked_for_holds_all() {
-    let mut conduct = Conduct::new(Manners::default(), 16);
     let now = Moment::from_millis(1_000);
+    let wait = Duration::from_secs(7);
     let throttled = Outcome::Retry {
-        class: Class::throttled_for(Duration::from_secs(7)),
+        class: Class::throttled_for(wait),
         reason: "429".to_owned(),
     };
-    let begun = conduct.begin(false, now, 0).unwrap();
-    conduct.ended(begun, &throttled, TOOK, now);
-    assert_eq!(run(&mut conduct, 1_000, 8_000, false, &Outcome::Delivered), 0);
-    assert_eq!(conduct.next_chance(now), Some(Moment::from_millis(8_000)));
-    assert!(run(&mut conduct, 8_000, 8_100, false, &Outcome::Delivered) > 0);
+    let open = Outcome::Ambiguous {
+        reason: "500".to_owned(),
+        asked: Some(wait),
+    };
+    for outcome in [throttled, open] {
+        let mut conduct = Conduct::new(Manners::default(), 16);
+        let begun = conduct.begin(false, now, 0).unwrap();
+        conduct.ended(begun, &outcome, TOOK, now);
+        assert_eq!(run(&mut conduct, 1_000, 8_000, false, &Outcome::Delivered), 0);
+        assert_eq!(conduct.next_chance(now), Some(Moment::from_millis(8_000)));
+        assert!(run(&mut conduct, 8_000, 8_100, false, &Outcome::Delivered) > 0);
+    }
 }
 
 #[test]

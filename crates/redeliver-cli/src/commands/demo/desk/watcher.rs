@@ -104,7 +104,7 @@ impl Witness for Watcher {
             }
             Happening::Ended {
                 message,
-                outcome: Outcome::Retry { reason, .. } | Outcome::Ambiguous { reason },
+                outcome: Outcome::Retry { reason, .. } | Outcome::Ambiguous { reason, .. },
                 counts: false,
                 ..
             } => Some(Sighting::StillDown {

@@ -58,6 +58,8 @@ pub(crate) struct Tried {
     pub(crate) id: MessageId,
     pub(crate) took: Duration,
     pub(crate) trial: Trial,
+    /// Whether a relay may send it twice.
+    idempotent: bool,
 }
 
 impl Test {
@@ -108,8 +110,17 @@ impl Test {
             id: self.id,
             took: clock::now().since(began),
             trial,
+            idempotent: route.idempotent,
         })
     }
+}
+
+/// What may have arrived, and must not arrive twice.
+fn open(reason: &str) -> String {
+    format!(
+        "it may have arrived, and the destination does not take a message twice: a relay would make it a dead letter ({}): {reason}",
+        DeadReason::UnknownOutcome
+    )
 }
 
 impl Tried {
@@ -117,6 +128,7 @@ impl Tried {
     pub(crate) const fn word(&self) -> &'static str {
         match self.trial.outcome {
             Outcome::Delivered => "delivered",
+            Outcome::Retry { class, .. } if self.is_open(class) => "ambiguous",
             Outcome::Retry { .. } => "retry",
             Outcome::Reject { .. } => "rejected",
             Outcome::Disable { .. } => "disabled",
@@ -130,7 +142,7 @@ impl Tried {
             Outcome::Retry { reason, .. }
             | Outcome::Reject { reason, .. }
             | Outcome::Disable { reason }
-            | Outcome::Ambiguous { reason } => Some(reason),
+            | Outcome::Ambiguous { reason, .. } => Some(reason),
         }
     }
 
@@ -146,15 +158,23 @@ impl Tried {
                 let after = after.map_or(String::new(), |after| format!(" in {}", duration::display(after)));
                 format!("not delivered; it asks to come back{after}, and a relay would: {reason}")
             }
+            Outcome::Retry { class, .. } if self.is_open(*class) => open(&reason),
             Outcome::Retry { .. } => format!("not delivered; a relay would try again: {reason}"),
             Outcome::Reject { kind, .. } => {
                 format!("refused; a relay would make it a dead letter ({kind}): {reason}")
             }
             Outcome::Disable { .. } => format!("refused; it says that it is gone for good: {reason}"),
-            Outcome::Ambiguous { .. } => {
-                format!("it may have arrived; a relay would try again where it may come twice: {reason}")
+            Outcome::Ambiguous { .. } if !self.idempotent => open(&reason),
+            Outcome::Ambiguous { asked, .. } => {
+                let after = asked.map_or(String::new(), |after| format!(" in {}", duration::display(after)));
+                format!("it may have arrived; a relay would try again{after}: {reason}")
             }
         }
+    }
+
+    /// Whether a failure of this class leaves open what must not happen twice.
+    const fn is_open(&self, class: Class) -> bool {
+        matches!(class, Class::Unknown) && !self.idempotent
     }
 
     pub(crate) const fn is_delivered(&self) -> bool {
@@ -164,6 +184,7 @@ impl Tried {
     pub(crate) const fn exit(&self) -> Exit {
         match self.trial.outcome {
             Outcome::Delivered => Exit::Done,
+            Outcome::Retry { class, .. } if self.is_open(class) => Exit::GaveUp(StopReason::UnknownOutcome),
             Outcome::Retry { .. } => Exit::Failed,
             Outcome::Reject { .. } | Outcome::Disable { .. } => Exit::GaveUp(StopReason::Permanent),
             Outcome::Ambiguous { .. } => Exit::GaveUp(StopReason::UnknownOutcome),

@@ -1,13 +1,19 @@
 use std::{sync::Arc, time::Duration};
 
 use redeliver::clock;
-use redeliver_outbox::{desk::Filter, job::JobState, relay::Figures, state::Status, store::Result};
+use redeliver_outbox::{
+    desk::{Filter, Page},
+    job::JobState,
+    relay::Figures,
+    state::Status,
+    store::Result,
+};
 
 use super::{super::database::Outbox, figures::Sum, telling::Telling};
 
 /// How often it is asked whether the relays have something to do.
 const TICK: Duration = Duration::from_millis(50);
-/// A look counts what may be millions. It rests ten times as long as it took, so that looking is never the load;
+/// A look may count millions. It rests ten times as long as it took, so that looking is never the load;
 const REST: u32 = 10;
 /// and a hundred times while the relays of this process are at work, for who is at work is hardly done.
 const REST_AT_WORK: u32 = 100;
@@ -66,7 +72,7 @@ async fn has_jobs(outbox: &Outbox) -> bool {
 /// What is left to do.
 #[derive(Debug, Default)]
 struct Left {
-    /// Messages that are due or wait for their time.
+    /// Messages that are due or wait for their time, or one of them.
     waiting: u64,
     /// How many of them are for destinations that are held.
     held: u64,
@@ -79,14 +85,28 @@ async fn left(outbox: &Outbox) -> Result<Left> {
         statuses: vec![Status::Pending, Status::Processing, Status::Failed],
         ..Filter::default()
     };
+    let oldest = Page {
+        after: None,
+        until: None,
+        limit: 1,
+        newest_first: false,
+    };
+    // One that is not held is enough to know that there is something to do, however many there are.
+    let Some(oldest) = outbox.desk().list(&live, oldest, false).await?.pop() else {
+        return Ok(Left::default());
+    };
+    let holds = outbox.desk().holds().await?;
+    if holds.iter().all(|hold| hold.destination != oldest.destination) {
+        return Ok(Left {
+            waiting: 1,
+            ..Left::default()
+        });
+    }
     let mut left = Left {
         waiting: outbox.desk().count(&live).await?,
         ..Left::default()
     };
-    if left.waiting == 0 {
-        return Ok(left);
-    }
-    for hold in outbox.desk().holds().await? {
+    for hold in holds {
         let of_destination = Filter {
             destination: Some(hold.destination.clone()),
             ..live.clone()
