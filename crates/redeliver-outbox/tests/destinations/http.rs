@@ -285,7 +285,7 @@ async fn a_connection_that_breaks_before_the_answer_may_have_brought_it() {
             .unwrap();
         match deliver(&http, &message("the end"), 1).await {
             Outcome::Ambiguous { reason, .. } => {
-                assert!(reason.contains("broke before an answer"), "{reason}")
+                assert!(reason.contains("broke before an answer"), "{reason}");
             }
             other => panic!("{other:?}"),
         }
