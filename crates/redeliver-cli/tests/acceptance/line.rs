@@ -25,7 +25,8 @@ fn each_connection_that_is_lost_at_the_start_is_made_again() {
             insert(&mut database.client());
             let direct = database.address.clone();
             database.address = losing(&direct, lost);
-            let ran = database.command(&["serve", "--until-empty"]).output().unwrap();
+            let command = &["serve", "--until-empty", "--for", "1m"];
+            let ran = database.command(command).output().unwrap();
             database.address = direct;
             let said = String::from_utf8_lossy(&ran.stderr);
             assert!(ran.status.success(), "{kind:?}, connection {lost}: {said}");

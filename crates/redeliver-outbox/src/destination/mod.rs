@@ -69,7 +69,7 @@ pub enum Outcome {
     Ambiguous {
         /// What happened, for the operator.
         reason: String,
-        /// When to come back, if it said so: nothing is sent there earlier, this message or another.
+        /// When to come back, if it said so: kept to as that of `Class::Throttled` is.
         asked: Option<Duration>,
     },
 }

@@ -55,13 +55,7 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
         Outcome::Retry { class, reason } => (class, reason),
         // Never asked: its message is put back, and waits until the destination is enabled.
         Outcome::Disable { reason } => (Class::Transient, reason),
-        Outcome::Ambiguous {
-            reason,
-            asked: asked @ Some(_),
-        } if route.idempotent || planted(Plant::AskingIsRefusing) => {
-            (Class::Throttled { after: asked }, reason)
-        }
-        Outcome::Ambiguous { reason, .. } => (Class::Unknown, reason),
+        Outcome::Ambiguous { reason, asked } => (open_class(asked, route.idempotent), reason),
     };
     let attempted = attempted(class_name(class), &reason);
     let policy = policy_for(message, &route.policy);
@@ -175,6 +169,14 @@ fn policy_for(message: &Message, policy: &Policy) -> Policy {
         policy.max_attempts = policy.max_attempts.map(|most| most + 1);
     }
     policy
+}
+
+/// The class of what may have arrived, after which the destination asked to come back or not.
+pub(super) fn open_class(asked: Option<Duration>, idempotent: bool) -> Class {
+    match asked {
+        Some(_) if idempotent || planted(Plant::AskingIsRefusing) => Class::Throttled { after: asked },
+        _ => Class::Unknown,
+    }
 }
 
 pub(super) const fn class_name(class: Class) -> &'static str {

@@ -71,7 +71,7 @@ use crate::{
 ///
 /// Any 2xx is taken as delivered as soon as its head has come. 410 says that the endpoint is gone for good ([`Outcome::Disable`]), 429 and
 /// 503 ask for fewer requests, and so do 502 and 504 ([`HttpBuilder::idempotent`]). A redirect is a failure and is not followed. What may have arrived although
-/// no answer came, or an error that asks to come back, is [`Outcome::Ambiguous`].
+/// no answer came is [`Outcome::Ambiguous`], and so is a 5xx other than 503 that asks to come back where the same message must not.
 ///
 /// ```
 /// use redeliver_outbox::destination::{Http, Route};

@@ -182,12 +182,14 @@ impl Engine {
                 traced,
             } => {
                 self.window.sent(route);
-                self.relay.figures.route(Some(route)).ended(&outcome, took);
+                let idempotent = self.routes[route].idempotent;
+                let counted = self.relay.figures.route(Some(route));
+                counted.ended(&outcome, idempotent, took);
                 let probe = begun.probe;
                 if let Some(alarm) = self.conducts[route].ended(begun, &outcome, took, now) {
                     self.raise(route, alarm, now);
                 }
-                if send::is_of_the_destination(&outcome, probe, self.routes[route].idempotent) {
+                if send::is_of_the_destination(&outcome, probe, idempotent) {
                     self.put_back(&message, lease, attempt, &outcome, took);
                     if let Some(traced) = traced {
                         let ending = TracedEnding::PutBack(&outcome);

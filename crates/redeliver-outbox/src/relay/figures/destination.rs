@@ -2,7 +2,7 @@ use super::counter::{Counter, Spread, Times};
 use crate::{
     DeadReason,
     destination::Outcome,
-    relay::verdict::class_name,
+    relay::verdict::{class_name, open_class},
     store::{Attempted, Verdict},
 };
 
@@ -56,13 +56,13 @@ impl Counted {
         self.in_flight.add(1);
     }
 
-    pub(in crate::relay) fn ended(&self, outcome: &Outcome, took: std::time::Duration) {
+    pub(in crate::relay) fn ended(&self, outcome: &Outcome, idempotent: bool, took: std::time::Duration) {
         self.in_flight.take(1);
         self.took.took(took);
         let word = match outcome {
             Outcome::Delivered => "delivered",
             Outcome::Retry { class, .. } => class_name(*class),
-            Outcome::Ambiguous { .. } => "unknown",
+            Outcome::Ambiguous { asked, .. } => class_name(open_class(*asked, idempotent)),
             Outcome::Reject { .. } => "rejected",
             Outcome::Disable { .. } => "gone",
         };
@@ -142,7 +142,7 @@ mod tests {
         for class in [Class::Transient, Class::THROTTLED, Class::Unknown] {
             counted.begun();
             let reason = String::new();
-            counted.ended(&Outcome::Retry { class, reason }, Duration::ZERO);
+            counted.ended(&Outcome::Retry { class, reason }, true, Duration::ZERO);
             let attempted = Attempted {
                 attempt: 1,
                 took: Duration::ZERO,

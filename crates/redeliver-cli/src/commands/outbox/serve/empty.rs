@@ -19,6 +19,8 @@ const REST: u32 = 10;
 const REST_AT_WORK: u32 = 100;
 /// But what never rests is looked at, too: somebody may insert one message after the other.
 const SOONEST_AT_WORK: Duration = Duration::from_secs(1);
+/// How long one is looked for before all are counted.
+const LOOK: Duration = Duration::from_millis(100);
 /// How many of the newest jobs are looked at.
 const JOBS: usize = 100;
 
@@ -92,11 +94,13 @@ async fn left(outbox: &Outbox) -> Result<Left> {
         newest_first: false,
     };
     // One that is not held is enough to know that there is something to do, however many there are.
-    let Some(oldest) = outbox.desk().list(&live, oldest, false).await?.pop() else {
+    let first = outbox.desk().search(&live, oldest, LOOK).await?;
+    if first.records.is_empty() && first.complete {
         return Ok(Left::default());
-    };
+    }
     let holds = outbox.desk().holds().await?;
-    if holds.iter().all(|hold| hold.destination != oldest.destination) {
+    let is_held = |destination: &str| holds.iter().any(|hold| hold.destination == destination);
+    if first.records.iter().any(|record| !is_held(&record.destination)) {
         return Ok(Left {
             waiting: 1,
             ..Left::default()

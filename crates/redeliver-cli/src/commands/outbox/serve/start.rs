@@ -73,7 +73,7 @@ pub(super) async fn ready(
     Ok((outbox, beside))
 }
 
-/// All connections to the outbox: without those of the desk nothing is begun.
+/// The outbox with the desk's own way to it, without which nothing is begun.
 async fn whole(settings: Settings) -> anyhow::Result<Whole> {
     let outbox = Outbox::open_or_make(settings).await?;
     let beside = outbox.desk_beside().await?;

@@ -52,7 +52,14 @@ pub(super) struct Telling {
     /// Whether each attempt that fails is told.
     verbose: bool,
     /// Whether the end was told, after which nothing is: threads that are still at work then have nothing to say that matters.
-    ended: &'static Mutex<bool>,
+    end: &'static Mutex<End>,
+}
+
+#[derive(Debug, Default)]
+struct End {
+    is_told: bool,
+    #[cfg(test)]
+    said: usize,
 }
 
 impl Telling {
@@ -70,25 +77,31 @@ impl Telling {
             as_json,
             verbose,
             // As long as the process: whoever tells has a copy.
-            ended: Box::leak(Box::default()),
+            end: Box::leak(Box::default()),
         }
     }
 
     /// Tells, unless the end was told.
     fn say(self, words: impl FnOnce()) {
-        let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*ended {
-            words();
-        }
+        self.say_and_end(false, words);
     }
 
     /// Tells the end.
     fn say_last(self, words: impl FnOnce()) {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*ended {
-            *ended = true;
-            words();
+        self.say_and_end(true, words);
+    }
+
+    fn say_and_end(self, is_end: bool, words: impl FnOnce()) {
+        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
+        if end.is_told {
+            return;
         }
+        end.is_told = is_end;
+        #[cfg(test)]
+        {
+            end.said += 1;
+        }
+        words();
     }
 
     pub(super) fn note(self, words: &str, figures: &Value) {
@@ -398,11 +411,18 @@ mod tests {
         ];
         for end in ends {
             let telling = Telling::new(true, false);
-            let mut told = 0;
-            telling.say(|| told += 1);
-            end(telling);
-            telling.say(|| told += 1);
-            assert_eq!(told, 1);
+            let said = || telling.end.lock().unwrap().said;
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(telling), || {
+                tracing::warn!(target: "redeliver", "cannot read messages");
+                telling.note("", &json!({ "event": "figures" }));
+                assert_eq!(said(), 2);
+                end(telling);
+                assert_eq!(said(), 3);
+                tracing::warn!(target: "redeliver", "the thread ended");
+                telling.note("", &json!({ "event": "figures" }));
+                end(telling);
+                assert_eq!(said(), 3);
+            });
         }
     }
 }
