@@ -26,9 +26,13 @@ const PACKAGE: &str = "mariadb-server";
 pub(super) async fn start(directory: &Path) -> Result<Server> {
     let data = directory.join("data");
     owned(USER, &data).await?;
+    // A MariaDB that starts removes every temporary table that it finds where it has its own: in /tmp, it would take another's away.
+    let temporary = directory.join("temporary");
+    owned(USER, &temporary).await?;
     let folders = [PathBuf::from("/usr/sbin"), PathBuf::from("/usr/bin")];
     let mut make = as_user(USER, &program("mariadb-install-db", &folders, PACKAGE)?);
-    make.arg("--no-defaults")
+    make.env("TMPDIR", &temporary)
+        .arg("--no-defaults")
         .arg(format!("--datadir={}", data.display()));
     make.args([
         "--auth-root-authentication-method=normal",
@@ -43,6 +47,7 @@ pub(super) async fn start(directory: &Path) -> Result<Server> {
         format!("--datadir={}", data.display()),
         format!("--socket={}", data.join("s.sock").display()),
         format!("--pid-file={}", data.join("server.pid").display()),
+        format!("--tmpdir={}", temporary.display()),
         format!("--port={}", server.address.port()),
         "--bind-address=127.0.0.1".to_owned(),
         "--innodb-flush-log-at-trx-commit=2".to_owned(),
