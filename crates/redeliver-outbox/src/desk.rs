@@ -39,6 +39,7 @@ pub use crate::enqueue::Enqueued;
 use crate::{
     DeadReason, Fingerprint, Held, Hold, MessageId, NewMessage, Payload, Timestamp,
     destination::Routes,
+    job::JobKind,
     limits,
     secrecy::{Hidden, Secrecy, is_marked},
     state::Status,
@@ -84,8 +85,8 @@ pub struct Filter {
     pub issue: Option<Fingerprint>,
     /// Only where the last error contains this text, whatever the case of its ASCII letters.
     pub error: Option<String>,
-    /// Only where this is the id or the number, or where this text is in the key, the destination, the topic, the last error or a payload that
-    /// is text, whatever the case of its ASCII letters.
+    /// Only where this is the id or the number, or where this text is in the key, the destination, the topic, the last error, the trace or a
+    /// payload that is text, whatever the case of its ASCII letters.
     pub text: Option<String>,
     /// The text is looked for in payloads to these destinations only, and in every one if this is none: what is hidden is not to be found
     /// out by searching.
@@ -210,6 +211,8 @@ pub struct Detail {
     pub record: Record,
     /// Its failed attempts, the oldest first.
     pub attempts: Vec<AttemptRecord>,
+    /// How long the attempt took with which it arrived.
+    pub took: Option<Duration>,
     /// What operators did to it, the oldest first.
     pub audit: Vec<AuditRecord>,
     /// The payload as it was inserted, if an operator changed it.
@@ -347,6 +350,15 @@ pub trait Desk: Schema + Look {
         act: &'a Act,
     ) -> BoxFuture<'a, Result<Vec<MessageId>>>;
 
+    /// Puts one dead letter back, or gives it up, if nothing was done to it since it was seen. Otherwise it is refused, with what was.
+    fn rescue<'a>(
+        &'a self,
+        way: JobKind,
+        letter: MessageId,
+        seen: Seen,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<()>>;
+
     /// Puts dead letters from elsewhere beside the ones here, under new ids.
     fn import<'a>(&'a self, letters: &'a [DeadLetter], act: &'a Act)
     -> BoxFuture<'a, Result<Vec<MessageId>>>;
@@ -375,8 +387,14 @@ pub trait Desk: Schema + Look {
     /// is held already stays as it is, and that is said. The name need not be one that any message has.
     fn pause<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Held>>;
 
-    /// Lets a destination go on that was paused or disabled, and returns the hold that has ended; none if there was none.
-    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>>;
+    /// Lets a destination go on that was paused or disabled, and returns the hold that has ended; none if there was none. Where it is told
+    /// since when it was seen to be held, nothing is done if it is held anew by now.
+    fn resume<'a>(
+        &'a self,
+        destination: &'a str,
+        seen: Option<Timestamp>,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<Hold>>>;
 
     /// The destinations that are held, by name.
     fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>>;

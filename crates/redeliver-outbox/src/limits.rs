@@ -90,7 +90,7 @@ pub const IMPORT_IDLE_RECORD_EVERY: Duration = Duration::from_secs(24 * 3600);
 /// The longest name of an import, in bytes: it is part of each row's de-duplication key.
 pub const IMPORT_NAME_LIMIT: usize = 64;
 /// How many entries one step of a look through the audit trail reads.
-pub const AUDIT_BATCH: usize = 1000;
+pub const AUDIT_BATCH: usize = 200;
 /// How many numbers a search looks at first.
 pub const SEARCH_FIRST_WINDOW: i64 = 2000;
 /// How many numbers a search looks at with one statement at most, however long it has found nothing.

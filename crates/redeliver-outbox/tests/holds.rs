@@ -272,7 +272,7 @@ async fn a_pause_lasts_until_somebody_ends_it_and_loses_nothing() {
     assert_eq!(figures["api"].state, LiveState::Paused);
     assert_eq!(figures["api"].detail, "the receiver is being moved");
 
-    let ended = outbox.store.resume("api", &act()).await.unwrap().unwrap();
+    let ended = outbox.store.resume("api", None, &act()).await.unwrap().unwrap();
     assert_eq!((ended.kind, ended.cause), (HoldKind::Paused, HoldCause::Hand));
     clock::sleep(BEAT).await;
     let ramping = outbox.store.workers().await.unwrap();
@@ -327,7 +327,7 @@ async fn one_that_is_gone_is_disabled_at_once_and_its_messages_wait_in_their_ord
     assert_eq!(api.attempts(), tried);
 
     api.answer(Outcome::Delivered);
-    outbox.store.resume("api", &act()).await.unwrap();
+    outbox.store.resume("api", None, &act()).await.unwrap();
     outbox.until_arrived(&api, 40).await;
     let lane: Vec<i64> = api.arrived().into_iter().filter(|&number| number <= 20).collect();
     assert_eq!(lane, (1..=20).collect::<Vec<_>>(), "the lane in its order");
@@ -362,7 +362,7 @@ async fn a_surge_of_rejections_pauses_and_the_rest_is_kept() {
         holds[0].detail
     );
     api.answer(Outcome::Delivered);
-    outbox.store.resume("api", &act()).await.unwrap();
+    outbox.store.resume("api", None, &act()).await.unwrap();
     outbox.until_arrived(&api, 500 - dead).await;
     running.stop().await;
 }
@@ -389,7 +389,7 @@ async fn a_hold_that_cannot_be_written_holds_and_is_written_in_the_end() {
     assert_eq!(outbox.store.holds().await.unwrap().len(), 1);
     assert_eq!(api.attempts(), tried);
     api.answer(Outcome::Delivered);
-    outbox.store.resume("api", &act()).await.unwrap();
+    outbox.store.resume("api", None, &act()).await.unwrap();
     outbox.until_arrived(&api, 10).await;
     running.stop().await;
 }
@@ -433,7 +433,7 @@ async fn a_beat_from_before_a_hold_does_not_end_it_and_an_operator_does() {
             "round {round}: a beat from before has ended the hold"
         );
         api.answer(Outcome::Delivered);
-        outbox.store.resume("api", &act()).await.unwrap();
+        outbox.store.resume("api", None, &act()).await.unwrap();
         outbox.until_arrived(&api, 2 + round as usize).await;
         api.answer(gone());
     }

@@ -3,6 +3,7 @@
 pub(crate) mod api;
 mod assets;
 mod body;
+mod bounded;
 mod cookies;
 mod guard;
 mod headers;

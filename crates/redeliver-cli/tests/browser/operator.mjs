@@ -203,7 +203,18 @@ test("a destination is paused, takes nothing, and goes on", async () => {
   serious.push(...(await examine(page)));
   const { body } = await desk.call("GET", "/api/v1/destinations/email");
   assert.equal(body.state, "paused");
+  // A relay learns of it with its next beat, and has worked by it when there is another.
+  for (let since = body.hold.since, beats = 0; beats < 2; beats++) {
+    const { items } = await desk.until("/api/v1/workers", (told) => told.items.every((worker) => worker.seen_at > since));
+    since = items.map((worker) => worker.seen_at).sort().at(-1);
+  }
   const held = await desk.send({ destination: "email", json: 1 });
+  // One that came later arrives: the relay has seen both.
+  const other = await desk.send({ destination: "billing", json: { order: 100, total: "1.00" } });
+  await desk.until(`/api/v1/messages/${other}`, (message) => message.status === "sent");
+  const { body: waiting } = await desk.call("GET", `/api/v1/messages/${held}`);
+  assert.equal(waiting.attempts, 0);
+  assert.notEqual(waiting.status, "sent");
   await page.getByRole("button", { name: "Resume email" }).click();
   await desk.until(`/api/v1/messages/${held}`, (message) => message.status === "sent");
 });

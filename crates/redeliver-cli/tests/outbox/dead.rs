@@ -190,15 +190,25 @@ fn the_audit_trail_is_verified_against_itself_and_a_noted_head() {
     assert_eq!(refused.code, Some(2), "{}", refused.err);
 
     let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
-    let forge = "UPDATE redeliver_audit SET who = 'eve' WHERE number = 1";
-    database.execute(forge, []).unwrap();
+    let at: i64 = database
+        .query_row("SELECT at FROM redeliver_audit WHERE number = 1", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    // SQLite writes whatever it is given, where it is not forbidden.
+    for forged in ["at = 'then'".to_owned(), format!("at = {at}, who = 'eve'")] {
+        let forge = format!("UPDATE redeliver_audit SET {forged} WHERE number = 1");
+        database.execute(&forge, []).unwrap();
+        folder.run(&["audit"]).done();
+        let broken = folder.run(&["audit", "verify"]);
+        assert_eq!(broken.code, Some(1), "{}", broken.err);
+        assert!(
+            broken.out.starts_with("broken: entry 1 is not what was written"),
+            "{forged}: {}",
+            broken.out
+        );
+    }
     let broken = folder.run(&["audit", "verify"]);
-    assert_eq!(broken.code, Some(1), "{}", broken.err);
-    assert!(
-        broken.out.starts_with("broken: entry 1 is not what was written"),
-        "{}",
-        broken.out
-    );
     assert!(
         broken.err.contains("compare them with a backup"),
         "{}",

@@ -239,9 +239,15 @@ fn the_time_is_counted_while_the_database_is_waited_for() {
         (&["serve", "--for", "100ms"][..], 5),
         (&["serve", "--for", "100ms", "--until-empty"], 9),
     ] {
-        let ran = folder.run(arguments);
-        assert_eq!(ran.code, Some(code), "{ran:?}");
-        assert!(ran.err.contains("the time that --for gives is over"), "{ran:?}");
+        for address in [
+            "sqlite://redeliver.db",
+            "postgres://me@127.0.0.1:1/x",
+            "mysql://me@127.0.0.1:1/x",
+        ] {
+            let ran = folder.run(&[arguments, &["--database", address, "--listen", "off"]].concat());
+            assert_eq!(ran.code, Some(code), "{ran:?}");
+            assert!(ran.err.contains("the time that --for gives is over"), "{ran:?}");
+        }
     }
 }
 

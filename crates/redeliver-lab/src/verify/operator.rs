@@ -163,7 +163,7 @@ async fn pause(world: &World, destination: &str) {
 }
 
 async fn let_go(world: &World, destination: &str) {
-    match world.store.resume(destination, &holder()).await {
+    match world.store.resume(destination, None, &holder()).await {
         Ok(Some(_)) => world.tell(Event::LetGo {
             destination: destination.to_owned(),
         }),

@@ -226,6 +226,7 @@ macro_rules! __conformance_catalogue {
                 s098_an_edit_changes_what_it_names
                 s099_what_is_no_dead_letter_is_not_edited
                 s270_an_edit_of_what_was_changed_meanwhile_is_refused
+                s298_what_was_seen_is_put_back_or_given_up_once
                 s274_what_retention_forgets_does_not_make_an_old_look_a_new_one
             }
             patch {
@@ -280,6 +281,7 @@ macro_rules! __conformance_catalogue {
             hold {
                 s180_a_hold_is_told_with_every_beat
                 s181_doing_it_twice_says_so_and_changes_nothing
+                s299_a_hold_that_nobody_saw_is_not_ended
                 s182_a_relay_holds_unless_somebody_has
                 s183_holds_at_the_same_time_are_one
                 s184_no_name_is_no_destination

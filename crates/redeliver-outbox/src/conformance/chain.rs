@@ -69,7 +69,7 @@ pub(super) async fn s210_an_untouched_trail_holds(factory: &dyn Factory) -> Outc
     subject.desk.discard(&only(letters[1]), 1, &odd).await?;
     subject.desk.reveal(&letters[..2], &odd).await?;
     subject.desk.pause("billing", &odd).await?;
-    subject.desk.resume("billing", &odd).await?;
+    subject.desk.resume("billing", None, &odd).await?;
     let letter = DeadLetter {
         message: message(),
         reason: DeadReason::Permanent,
@@ -297,7 +297,7 @@ pub(super) async fn s217_operators_at_the_same_time_make_one_chain(factory: &dyn
                     0 => subject.desk.redrive(all, 2, act).await?.len(),
                     1 => subject.desk.discard(all, 1, act).await?.len(),
                     2 => usize::from(subject.desk.pause("billing", act).await?.new),
-                    3 => usize::from(subject.desk.resume("billing", act).await?.is_some()),
+                    3 => usize::from(subject.desk.resume("billing", None, act).await?.is_some()),
                     4 => {
                         let letter = MessageRef::Id(letters[letters.len() - 1 - operator]);
                         usize::from(subject.desk.edit(letter, edit, act).await.is_ok())

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     MessageId, Payload,
     desk::{Edit, MessageRef, Retention, Seen},
+    job::JobKind,
     state::Status,
     store::StoreErrorKind,
 };
@@ -136,6 +137,55 @@ pub(super) async fn s270_an_edit_of_what_was_changed_meanwhile_is_refused(factor
         ..edit("yours")
     };
     subject.desk.edit(MessageRef::Id(id), &again, &act()).await?;
+    for way in [JobKind::Redrive, JobKind::Discard] {
+        let late = subject.desk.rescue(way, id, detail.seen(), &act()).await;
+        let told = late.err().map(|error| error.to_string()).unwrap_or_default();
+        check!(told.contains("ana did \"edit\""), "what happened since: {told}");
+    }
+    let detail = subject.detail(id).await?;
+    same!(
+        detail.record.status,
+        Status::DeadLettered,
+        "what nothing was done to"
+    );
+    same!(detail.audit.len(), 2, "the acts");
+    Ok(())
+}
+
+pub(super) async fn s298_what_was_seen_is_put_back_or_given_up_once(factory: &dyn Factory) -> Outcome {
+    let (subject, _, letters) = dead_letters(factory, 3).await?;
+    let seen = subject.detail(letters[0]).await?.seen();
+    for (way, id) in [JobKind::Redrive, JobKind::Discard].into_iter().zip(&letters) {
+        subject.desk.rescue(way, *id, seen, &act()).await?;
+        let again = subject.desk.rescue(way, *id, seen, &act()).await;
+        let kind = again.map_err(|error| error.kind());
+        same!(kind, Err(StoreErrorKind::NotFound), "the second time");
+        let acts = subject.detail(*id).await?.audit;
+        let acts: Vec<&str> = acts.iter().map(|act| act.action.as_str()).collect();
+        same!(acts, [way.as_str()], "the acts");
+    }
+    let edit = Edit {
+        payload: Some(Payload::from("mended")),
+        seen: Some(seen),
+        redrive: true,
+        ..Edit::default()
+    };
+    let id = letters[2];
+    subject.desk.edit(MessageRef::Id(id), &edit, &act()).await?;
+    let detail = subject.detail(id).await?;
+    let live = [Status::Pending, Status::Processing].contains(&detail.record.status);
+    check!(
+        live,
+        "what was saved is put back, and not {}",
+        detail.record.status
+    );
+    same!(
+        detail.record.payload,
+        Some(Payload::from("mended")),
+        "the payload"
+    );
+    let acts: Vec<&str> = detail.audit.iter().map(|act| act.action.as_str()).collect();
+    same!(acts, ["edit", "redrive"], "the acts");
     Ok(())
 }
 

@@ -69,7 +69,7 @@ pub(super) async fn s180_a_hold_is_told_with_every_beat(factory: &dyn Factory) -
             .max(hold.since.since(membership.now));
         check!(age.as_secs() < 60, "it began now, and not {age:?} ago");
     }
-    let ended = subject.desk.resume("billing", &act()).await?;
+    let ended = subject.desk.resume("billing", None, &act()).await?;
     same!(
         ended.map(|hold| hold.destination),
         Some("billing".to_owned()),
@@ -87,7 +87,7 @@ pub(super) async fn s180_a_hold_is_told_with_every_beat(factory: &dyn Factory) -
 pub(super) async fn s181_doing_it_twice_says_so_and_changes_nothing(factory: &dyn Factory) -> Outcome {
     let subject = Subject::fresh(factory, 1).await?;
     none!(
-        subject.desk.resume("billing", &act()).await?.as_slice(),
+        subject.desk.resume("billing", None, &act()).await?.as_slice(),
         "holds of one that is not held"
     );
     let first = subject.desk.pause("billing", &act()).await?;
@@ -99,11 +99,11 @@ pub(super) async fn s181_doing_it_twice_says_so_and_changes_nothing(factory: &dy
     let expected = Held { new: false, ..first };
     same!(second, expected, "the second pause");
     check!(
-        subject.desk.resume("billing", &act()).await?.is_some(),
+        subject.desk.resume("billing", None, &act()).await?.is_some(),
         "the first resume ends it"
     );
     none!(
-        subject.desk.resume("billing", &act()).await?.as_slice(),
+        subject.desk.resume("billing", None, &act()).await?.as_slice(),
         "holds that the second resume ends"
     );
     let acts: Vec<String> = subject
@@ -114,6 +114,20 @@ pub(super) async fn s181_doing_it_twice_says_so_and_changes_nothing(factory: &dy
         .map(|act| act.action)
         .collect();
     same!(acts, ["resume", "pause"], "the acts on record, the newest first");
+    Ok(())
+}
+
+pub(super) async fn s299_a_hold_that_nobody_saw_is_not_ended(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let held = subject.desk.pause("billing", &act()).await?.hold;
+    let earlier = Timestamp::from_millis(held.since.as_millis() - 1);
+    let late = subject.desk.resume("billing", Some(earlier), &act()).await;
+    let refused = late.map_err(|error| error.kind());
+    same!(refused, Err(StoreErrorKind::Conflict), "the end of another hold");
+    same!(subject.desk.holds().await?, vec![held.clone()], "holds");
+    same!(subject.desk.audit(10).await?.len(), 1, "acts on record");
+    let ended = subject.desk.resume("billing", Some(held.since), &act()).await?;
+    same!(ended, Some(held), "the hold that was seen");
     Ok(())
 }
 
@@ -144,7 +158,7 @@ pub(super) async fn s182_a_relay_holds_unless_somebody_has(factory: &dyn Factory
         "whose hold it is"
     );
     check!(
-        subject.desk.resume("billing", &act()).await?.is_some(),
+        subject.desk.resume("billing", None, &act()).await?.is_some(),
         "an operator enables it"
     );
     let audit = subject.desk.audit(10).await?;
@@ -176,7 +190,7 @@ pub(super) async fn s183_holds_at_the_same_time_are_one(factory: &dyn Factory) -
     same!(new, 1, "holds that began, of six at once");
     let mut ended = 0;
     let act = act();
-    for hold in join_all((0..6).map(|_| subject.desk.resume("billing", &act))).await {
+    for hold in join_all((0..6).map(|_| subject.desk.resume("billing", None, &act))).await {
         ended += u32::from(hold?.is_some());
     }
     same!(ended, 1, "ends, of six at once");
@@ -189,7 +203,7 @@ pub(super) async fn s184_no_name_is_no_destination(factory: &dyn Factory) -> Out
     for name in [String::new(), "a\nb".to_owned(), "x".repeat(201)] {
         for result in [
             subject.desk.pause(&name, &act()).await.map(|_| ()),
-            subject.desk.resume(&name, &act()).await.map(|_| ()),
+            subject.desk.resume(&name, None, &act()).await.map(|_| ()),
         ] {
             let kind = result.as_ref().err().map(StoreError::kind);
             same!(

@@ -18,6 +18,8 @@ pub struct Edit {
     pub destination: Option<String>,
     /// What was seen of it: if anything was done to it since, the edit is refused.
     pub seen: Option<Seen>,
+    /// Whether it is put back too, in the same transaction: what goes out is what was saved.
+    pub redrive: bool,
 }
 
 /// How a message was when somebody looked at it: whatever an operator does to it, and every redrive, makes it another.

@@ -261,7 +261,7 @@ impl Conditions {
             }
             Err(_) => {}
         }
-        for column in ["lane", "destination", "topic", "last_error"] {
+        for column in ["lane", "destination", "topic", "last_error", "traceparent"] {
             alternatives.push(self.contained(column, text));
         }
         alternatives.extend(self.payload(text, searched));

@@ -40,6 +40,25 @@ async fn a_settle_of_an_epoch_that_has_passed_changes_nothing() {
 }
 
 #[tokio::test]
+async fn a_destination_that_is_no_text_is_buried_like_any_other() {
+    let bench = Bench::new().await;
+    bench.sql("INSERT INTO redeliver_outbox (destination, payload) VALUES (CAST(x'61ff' AS TEXT), '{}')");
+    let number = bench.number("SELECT MAX(number) FROM redeliver_outbox");
+    let (worker, lease) = bench.owner("one").await;
+    let dead = Verdict::Dead {
+        attempted: None,
+        reason: DeadReason::UnknownDestination,
+        error: "nobody".to_owned(),
+        lane: AfterDeath::Gap,
+    };
+    assert!(bench.settle(&worker, lease, number, dead).await.is_empty());
+    assert_eq!(
+        bench.number("SELECT COUNT(*) FROM redeliver_dead WHERE destination = CAST(x'61ff' AS TEXT)"),
+        1
+    );
+}
+
+#[tokio::test]
 async fn settling_twice_is_settling_once() {
     let bench = Bench::new().await;
     let (worker, lease) = bench.owner("one").await;

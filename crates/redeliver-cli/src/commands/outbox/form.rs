@@ -127,6 +127,8 @@ pub(crate) struct DetailForm<'a> {
     event: Option<String>,
     fan_out: Vec<BranchForm<'a>>,
     failed_attempts: Vec<AttemptForm<'a>>,
+    /// How long the attempt took with which it arrived.
+    took_ms: Option<u64>,
     audit: Vec<AuditForm<'a>>,
 }
 
@@ -142,6 +144,9 @@ impl<'a> DetailForm<'a> {
             event: detail.event.map(|id| id.to_string()),
             fan_out: detail.fan_out.iter().map(BranchForm::of).collect(),
             failed_attempts: detail.attempts.iter().map(AttemptForm::of).collect(),
+            took_ms: detail
+                .took
+                .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX)),
             audit: detail.audit.iter().map(AuditForm::of).collect(),
         }
     }

@@ -93,8 +93,8 @@ impl Settings {
 
     /// Whether the address of a server stops after its scheme.
     pub(super) fn names_no_server(&self) -> bool {
-        let rest = self.database.split_once(':').map_or("", |(_, rest)| rest);
-        !self.is_sqlite() && rest.trim_matches('/').is_empty()
+        let rest = self.database.split_once(':').map(|(_, rest)| rest);
+        !self.is_sqlite() && rest.is_some_and(|rest| rest.trim_matches('/').is_empty())
     }
 
     pub(super) fn is_sqlite(&self) -> bool {

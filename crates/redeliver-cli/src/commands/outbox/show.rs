@@ -191,6 +191,9 @@ fn status(detail: &Detail, now: Timestamp) -> String {
     if let Some(since) = since {
         let _ = write!(words, ", {}", when::both(since, now));
     }
+    if let Some(took) = detail.took {
+        let _ = write!(words, "; the last attempt took {}", readable::duration(took));
+    }
     if detail.gap {
         words.push_str("; its lane went on without it");
     }
@@ -319,6 +322,7 @@ pub(super) mod tests {
         Detail {
             record: record(status),
             attempts: Vec::new(),
+            took: (status == Status::Sent).then_some(Duration::from_millis(42)),
             audit: Vec::new(),
             original_payload: None,
             gap: false,

@@ -94,7 +94,7 @@ pub(super) async fn resume(
     Called(name): Called,
     Given(form): Given<ActForm>,
 ) -> Result<Response, Problem> {
-    let ended = site.desk.resume(&name, &form.act(&caller)?).await?;
+    let ended = site.desk.resume(&name, None, &form.act(&caller)?).await?;
     let changed = ChangedForm {
         changed: ended.is_some(),
         hold: ended.as_ref().map(HoldForm::of),

@@ -14,7 +14,10 @@ use serde_json::{Value, value::RawValue};
 use utoipa::ToSchema;
 
 use super::{
-    super::{guard::Caller, problem::Problem},
+    super::{
+        guard::{Caller, sentence},
+        problem::Problem,
+    },
     filter::{moment, nothing_unknown},
 };
 
@@ -37,17 +40,9 @@ impl ActForm {
     }
 }
 
-/// A name or a reason is a sentence, not a document.
-const LONGEST: usize = 2_000;
-
 fn act(caller: &Caller, who: Option<&str>, why: Option<&str>) -> Result<Act, Problem> {
-    for (name, text) in [("who", who), ("why", why)] {
-        let text = text.unwrap_or_default();
-        if text.contains('\0') || text.len() > LONGEST {
-            let rule = format!("{name}: must have at most {LONGEST} bytes, and no NUL among them");
-            return Err(Problem::bad_request(rule));
-        }
-    }
+    sentence("who", who)?;
+    sentence("why", why)?;
     Ok(Act {
         who: caller.who(who.or(Some("api"))),
         why: why.unwrap_or_default().to_owned(),
@@ -129,6 +124,9 @@ impl MessageForm {
             message = message.expires_at(expiry);
         }
         if request.contains_key(KEY) {
+            if request.get_all(KEY).iter().nth(1).is_some() {
+                return Err(Problem::bad_request(format!("{KEY}: must be given once")));
+            }
             let key = text(KEY).filter(|key| !key.trim().is_empty());
             let key =
                 key.ok_or_else(|| Problem::bad_request(format!("{KEY}: must be a text that is not empty")))?;
@@ -214,6 +212,7 @@ impl EditForm {
             headers,
             destination: self.destination.clone(),
             seen,
+            redrive: false,
         })
     }
 

@@ -11,6 +11,7 @@ use axum::{
 use redeliver_outbox::{
     TopicPattern,
     desk::{AuditMark, Replay},
+    limits::AUDIT_BATCH,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -214,10 +215,16 @@ pub(super) async fn verify(
             return Err(Problem::bad_request(rule));
         }
     };
-    let step = site.desk.verify_audit(after, ENTRIES).await?;
+    let mut step = site.desk.verify_audit(after, AUDIT_BATCH).await?;
+    let (mut entries, mut older) = (step.fit.len(), step.older);
+    while let Some(next) = step.next.take_if(|_| entries < ENTRIES) {
+        step = site.desk.verify_audit(Some(next), AUDIT_BATCH).await?;
+        entries += step.fit.len();
+        older += step.older;
+    }
     let form = VerifiedForm {
-        entries: step.fit.len(),
-        older: step.older,
+        entries,
+        older,
         head: step.head.map(MarkForm::of),
         kind: step
             .broken

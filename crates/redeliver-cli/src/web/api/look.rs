@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{
-    super::{problem::Problem, site::Site},
+    super::{bounded, problem::Problem, site::Site},
     extract::Asked,
     filter::{MOST, nothing_unknown},
 };
@@ -82,8 +82,7 @@ pub(super) async fn audit(
             return Err(Problem::bad_request(rule));
         }
     };
-    let acts = site.desk.audit_page(before, limit as usize).await?;
-    let full = acts.len() == limit as usize;
+    let (acts, full) = bounded::acts(&*site.desk, before, limit as usize).await?;
     let form = AuditsForm {
         items: acts.iter().map(AuditForm::of).collect(),
         next: acts.last().filter(|_| full).map(|act| act.number),

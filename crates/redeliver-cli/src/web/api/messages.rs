@@ -11,7 +11,7 @@ use axum::{
 };
 use redeliver_outbox::{
     MessageId, Payload, Timestamp,
-    desk::{Detail, Edit, Enqueued, Filter, MessageRef, Page},
+    desk::{Detail, Edit, Enqueued, MessageRef},
     store::StoreErrorKind,
 };
 use serde::Serialize;
@@ -19,7 +19,7 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::{
-    super::{guard::Caller, problem::Problem, site::Site},
+    super::{bounded, guard::Caller, problem::Problem, site::Site},
     extract::{Asked, Given, Named},
     filter::{FilterForm, ListQuery, Listing, PageForm},
     given::{EditForm, MessageForm},
@@ -78,22 +78,18 @@ pub(super) async fn list(
         .desk
         .search(&listing.filter, listing.page, SEARCH_FOR)
         .await?;
-    let mut records = found.records;
-    if listing.payloads && !records.is_empty() {
-        let these = Filter {
-            messages: records.iter().map(|record| MessageRef::Id(record.id)).collect(),
-            ..Filter::default()
-        };
-        let page = Page {
-            after: None,
-            ..listing.page
-        };
-        records = site.desk.list(&these, page, true).await?;
+    let (mut records, mut next, mut complete) = (found.records, found.next, found.complete);
+    if listing.payloads {
+        let (told, behind) = bounded::with_payloads(&*site.desk, &records, listing.page).await?;
+        records = told;
+        if behind.is_some() {
+            (next, complete) = (behind, false);
+        }
     }
     let page = MessagesForm {
         items: records.iter().map(RecordForm::of).collect(),
-        next: found.next,
-        complete: found.complete,
+        next,
+        complete,
     };
     Ok(Json(page).into_response())
 }
@@ -239,7 +235,9 @@ pub(super) async fn edit(
             ),
         });
     }
-    dead::check_edit(&edit, &detail).map_err(|error| Problem::bad_request(error.to_string()))?;
+    dead::check_edit(&edit, &detail)
+        .and_then(|()| dead::check_moved(&site.about.routes, edit.destination.as_deref()))
+        .map_err(|error| Problem::bad_request(error.to_string()))?;
     let act = form.act(&caller)?;
     if let Err(error) = site.desk.edit(message, &edit, &act).await {
         // It was there a moment ago: so it is another one by now.

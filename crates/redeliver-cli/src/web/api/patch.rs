@@ -22,7 +22,7 @@ use super::{
     filter::FilterBody,
     given::ActForm,
 };
-use crate::commands::outbox::dead::{PatchPreviewForm, PatchedForm};
+use crate::commands::outbox::dead::{self, PatchPreviewForm, PatchedForm};
 
 /// What to change, and in which dead letters: a filter for the preview, then what the preview has seen.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -75,6 +75,8 @@ pub(super) async fn patch(
             "nothing to change: patch must name a field, or destination another one",
         ));
     }
+    dead::check_moved(&site.about.routes, patch.destination.as_deref())
+        .map_err(|error| Problem::bad_request(error.to_string()))?;
     if form.preview {
         let filter = form
             .filter

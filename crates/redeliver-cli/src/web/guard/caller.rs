@@ -46,6 +46,17 @@ impl Caller {
     }
 }
 
+/// A name or a reason is a sentence, not a document: everything that is done with it has a copy in the audit trail.
+pub(crate) fn sentence(name: &str, given: Option<&str>) -> Result<(), Problem> {
+    const LONGEST: usize = 2_000;
+    let given = given.unwrap_or_default();
+    if !given.contains('\0') && given.len() <= LONGEST {
+        return Ok(());
+    }
+    let rule = format!("{name}: must have at most {LONGEST} bytes, and no NUL among them");
+    Err(Problem::bad_request(rule))
+}
+
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 

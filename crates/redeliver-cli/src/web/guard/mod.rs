@@ -14,7 +14,7 @@ use axum::{
 };
 use redeliver_outbox::config::{Role, ServerSettings, Token};
 
-pub(crate) use self::caller::Caller;
+pub(crate) use self::caller::{Caller, sentence};
 pub(super) use self::sessions::{COOKIE, SESSION_FOR};
 use self::{hosts::Hosts, sessions::Sessions};
 use super::{
@@ -122,7 +122,8 @@ impl Guard {
             return Err(Problem::new(StatusCode::UNAUTHORIZED, detail));
         };
         if changes && caller.role < Role::Operate && !OWN_AFFAIR.contains(&path) {
-            let detail = format!("the token {:?} may look, and not change anything", caller.name);
+            let name = caller.name.as_deref().unwrap_or_default();
+            let detail = format!("the token {name:?} may look, and not change anything");
             return Err(Problem::new(StatusCode::FORBIDDEN, detail));
         }
         Ok(Some(caller))

@@ -21,7 +21,7 @@ use super::{
     message,
     words::Chip,
 };
-use crate::web::{problem::Problem, site::Site};
+use crate::web::{guard::sentence, problem::Problem, site::Site};
 
 /// A form that was sent by somebody who may do what it says.
 #[derive(Debug)]
@@ -52,10 +52,11 @@ impl FromRequest<Arc<Site>> for Acting {
                 format!("the form could not be read: {}", refused.body_text()),
             )
         })?;
-        Ok(Self {
-            visitor,
-            fields: Fields::of(&form),
-        })
+        let fields = Fields::of(&form);
+        for name in ["who", "why"] {
+            sentence(name, fields.get(name))?;
+        }
+        Ok(Self { visitor, fields })
     }
 }
 

@@ -13,7 +13,10 @@ use super::{
     message,
     words::{When, counted},
 };
-use crate::{readable, web::site::Site};
+use crate::{
+    readable,
+    web::{bounded, site::Site},
+};
 
 /// How many stand on the page.
 const SHOWN: usize = 100;
@@ -62,9 +65,9 @@ struct Audit {
 
 pub(super) async fn page(State(site): State<Arc<Site>>, visitor: Visitor, query: Fields) -> Answered {
     let before = query.get("before").and_then(|number| number.parse().ok());
-    let acts = site.desk.audit_page(before, SHOWN).await?;
+    let (acts, more) = bounded::acts(&*site.desk, before, SHOWN).await?;
     let now = Timestamp::wall();
-    let last = acts.last().filter(|_| acts.len() == SHOWN);
+    let last = acts.last().filter(|_| more);
     let audit = Audit {
         frame: Frame::new("Audit", AUDIT, &site, &visitor),
         older: last.map(|act| format!("/audit?before={}", act.number)),

@@ -49,7 +49,8 @@ struct Destination {
     counting: bool,
     freshness: String,
     row: Row,
-    held: bool,
+    /// Since when it is held, in milliseconds; none if it is not.
+    held: Option<i64>,
     act: String,
     chart: String,
     latency: String,
@@ -103,7 +104,7 @@ pub(super) async fn page(
         counting: told.counted.is_none(),
         freshness: told.counted.as_ref().map_or(String::new(), freshness),
         row: row(destination, report, &site.pulse().points()),
-        held: destination.hold.is_some(),
+        held: destination.hold.as_ref().map(|hold| hold.since.as_millis()),
         act: format!(
             "{here}/{}",
             if destination.hold.is_some() {
@@ -177,7 +178,12 @@ pub(super) async fn resume(
     Path(name): Path<String>,
     acting: Acting,
 ) -> Answered {
-    let ended = site.desk.resume(&name, &acting.act()).await?;
+    let seen = acting.fields.get("since").and_then(|since| since.parse().ok());
+    let seen = seen.ok_or_else(|| {
+        Problem::bad_request("since: must say since when it was seen to be held; look at it again")
+    })?;
+    let seen = Some(Timestamp::from_millis(seen));
+    let ended = site.desk.resume(&name, seen, &acting.act()).await?;
     let done = if ended.is_some() {
         Done::Resumed
     } else {

@@ -4,6 +4,8 @@
 const LINES: usize = 2_000;
 /// How many lines stand around a difference.
 const AROUND: usize = 3;
+/// The most characters of a line that stand in a page.
+const WIDTH: usize = 400;
 
 /// One line of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +36,61 @@ impl<'t> Line<'t> {
         }
     }
 
-    pub(super) fn text(&self) -> String {
+    /// What is shown of it, from a place on.
+    fn text(&self, from: usize) -> String {
         match self {
-            Self::Same(text) | Self::Removed(text) | Self::Added(text) => (*text).to_owned(),
+            Self::Same(text) | Self::Removed(text) | Self::Added(text) => cut(text, from),
             Self::LeftOut(lines) => {
                 super::words::counted(*lines as u64, "line is the same", "lines are the same")
             }
         }
     }
+}
+
+/// As many characters as stand in a page, from a place on.
+fn cut(text: &str, from: usize) -> String {
+    let (before, rest) = text.split_at(from);
+    let end = rest.char_indices().nth(WIDTH).map_or(rest.len(), |(end, _)| end);
+    let left_out = |part: &str| match part.chars().count() as u64 {
+        0 => String::new(),
+        count => format!("⟨{}⟩", super::words::counted(count, "character", "characters")),
+    };
+    format!("{}{}{}", left_out(before), &rest[..end], left_out(&rest[end..]))
+}
+
+/// Where two lines that are too long for a page begin to differ, and a little before.
+fn first_difference(one: &str, other: &str) -> usize {
+    let same = one
+        .chars()
+        .zip(other.chars())
+        .take_while(|(one, other)| one == other);
+    let start = same.count().saturating_sub(WIDTH / 4);
+    one.char_indices()
+        .nth(start)
+        .map_or(one.len(), |(place, _)| place)
+}
+
+/// Lines as they are shown: of one that is too long, what differs from the one that it takes the place of.
+pub(super) fn texts(lines: &[Line<'_>]) -> Vec<String> {
+    let mut texts: Vec<String> = Vec::with_capacity(lines.len());
+    let mut gone: Vec<(usize, &str)> = Vec::new();
+    for line in lines {
+        let at = texts.len();
+        let mut from = 0;
+        match line {
+            Line::Removed(text) => gone.push((at, text)),
+            Line::Added(text) if !gone.is_empty() => {
+                let (place, before) = gone.remove(0);
+                if before.len().max(text.len()) > WIDTH {
+                    from = first_difference(text, before);
+                    texts[place] = lines[place].text(first_difference(before, text));
+                }
+            }
+            _ => gone.clear(),
+        }
+        texts.push(line.text(from));
+    }
+    texts
 }
 
 /// The lines of both; none if they are too long to compare, and what is the same far from a difference left out.
@@ -191,6 +240,34 @@ mod tests {
         let lines = between(&before, &after).unwrap();
         assert_eq!(lines.len(), 2 + 2 * AROUND + 2);
         assert_eq!(lines.first(), Some(&Line::LeftOut(47)));
+    }
+
+    #[test]
+    fn of_a_long_line_what_differs_is_shown() {
+        let long = |middle: &str| format!("{}{middle}{}", "é".repeat(70_000), "z".repeat(90_000));
+        let (before, after) = (
+            format!("one\n{}\nlast", long("old")),
+            format!("one\n{}\nmore\nlast", long("new")),
+        );
+        let lines = between(&before, &after).unwrap();
+        let texts = texts(&lines);
+        assert!(
+            texts.iter().all(|text| text.chars().count() < WIDTH + 50),
+            "{texts:?}"
+        );
+        let shown = |sign, text: &str| {
+            let mut lines = lines.iter().zip(&texts);
+            lines.any(|(line, told)| line.sign() == sign && told.contains(text))
+        };
+        assert!(
+            shown("−", "éoldz") && shown("+", "énewz") && shown("+", "more"),
+            "{texts:?}"
+        );
+        assert!(texts[1].starts_with("⟨69,900 characters⟩é"), "{}", texts[1]);
+        assert!(texts[1].ends_with("z⟨89,703 characters⟩"), "{}", texts[1]);
+        let alone = long("");
+        let alone = between("", &alone).unwrap();
+        assert!(super::texts(&alone)[0].ends_with("⟨159,600 characters⟩"));
     }
 
     #[test]

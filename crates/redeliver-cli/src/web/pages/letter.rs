@@ -8,8 +8,9 @@ use axum::{
     http::StatusCode,
 };
 use redeliver_outbox::{
-    MessageId, Payload,
-    desk::{Detail, Edit, Filter, MessageRef},
+    Payload,
+    desk::{Detail, Edit, MessageRef},
+    job::JobKind,
     limits,
     secrecy::{Hidden, Secrecy},
     state::Status,
@@ -18,7 +19,7 @@ use redeliver_outbox::{
 use super::{
     acting::{Acting, stale, version},
     done::Done,
-    frame::{Answered, Frame, MESSAGES, Visitor, Wrong, shown},
+    frame::{Answered, Frame, MESSAGES, Visitor, shown},
     line_ends,
     message::{self, found},
     messages::{Choice, destinations},
@@ -34,13 +35,8 @@ use crate::{
 /// The most bytes of a payload that are edited in a page: a form makes three of some bytes.
 const EDITABLE: usize = 512 << 10;
 
-fn only(id: MessageId) -> Filter {
-    Filter {
-        messages: vec![MessageRef::Id(id)],
-        statuses: vec![Status::DeadLettered],
-        ..Filter::default()
-    }
-}
+/// The type of a payload that has none of its own.
+const JSON: &str = "application/json";
 
 pub(super) async fn redrive(
     State(site): State<Arc<Site>>,
@@ -52,8 +48,9 @@ pub(super) async fn redrive(
         return Ok(stale);
     }
     let id = detail.record.id;
-    let done = site.desk.redrive(&only(id), 1, &acting.act()).await?;
-    Ok(acting.went(&Done::Redriven.at(&message::address(id), done.len() as u64)))
+    let (way, seen) = (JobKind::Redrive, detail.seen());
+    site.desk.rescue(way, id, seen, &acting.act()).await?;
+    Ok(acting.went(&Done::Redriven.at(&message::address(id), 1)))
 }
 
 pub(super) async fn discard(
@@ -67,8 +64,9 @@ pub(super) async fn discard(
         return Ok(stale);
     }
     let id = detail.record.id;
-    let done = site.desk.discard(&only(id), 1, &act).await?;
-    Ok(acting.went(&Done::Discarded.at(&message::address(id), done.len() as u64)))
+    let (way, seen) = (JobKind::Discard, detail.seen());
+    site.desk.rescue(way, id, seen, &act).await?;
+    Ok(acting.went(&Done::Discarded.at(&message::address(id), 1)))
 }
 
 #[derive(Debug, Template)]
@@ -197,7 +195,8 @@ pub(super) async fn save(
     let fields = &acting.fields;
     // A browser ends lines in its own way.
     let given = line_ends::plain(fields.exact("payload").unwrap_or_default());
-    let content_type = fields.get("content_type").unwrap_or_default();
+    // Left empty, it is what the field shows then.
+    let content_type = fields.get("content_type").unwrap_or(JSON);
     let destination = fields.get("to").unwrap_or(&record.destination);
     let edit = changes(&detail, before, &given, content_type, destination)?;
     let nothing = edit
@@ -258,12 +257,14 @@ fn changes(
             ))
         })?),
     };
+    let kept = record.content_type.as_deref().filter(|kind| !kind.is_empty());
     Ok(Edit {
         payload: payload.map(Payload::from),
-        content_type: differs(content_type, record.content_type.as_deref().unwrap_or_default()),
+        content_type: differs(content_type, kept.unwrap_or(JSON)),
         headers: None,
         destination: differs(destination, &record.destination),
         seen: Some(detail.seen()),
+        redrive: false,
     })
 }
 
@@ -299,7 +300,7 @@ fn preview(detail: &Detail, edit: &Edit, nothing: bool, secrecy: &Secrecy) -> Pr
             readable::line(new, 80)
         ))
     };
-    let old_type = record.content_type.as_deref().unwrap_or("application/json");
+    let old_type = record.content_type.as_deref().unwrap_or(JSON);
     let other = [
         changed("Destination", &record.destination, &edit.destination),
         changed("Content type", old_type, &edit.content_type),
@@ -317,13 +318,23 @@ fn preview(detail: &Detail, edit: &Edit, nothing: bool, secrecy: &Secrecy) -> Pr
 async fn kept(site: &Site, acting: &Acting, detail: &Detail, edit: &Edit, nothing: bool) -> Answered {
     let (id, act) = (detail.record.id, acting.act());
     let here = message::address(id);
-    if !nothing {
-        site.desk.edit(MessageRef::Id(id), edit, &act).await?;
+    let redrive = acting.fields.get("step") == Some("save-and-redrive");
+    let edit = Edit {
+        redrive,
+        ..edit.clone()
+    };
+    match (nothing, redrive) {
+        (true, true) => {
+            let seen = detail.seen();
+            site.desk.rescue(JobKind::Redrive, id, seen, &act).await?;
+        }
+        (true, false) => {}
+        (false, _) => site.desk.edit(MessageRef::Id(id), &edit, &act).await?,
     }
-    if acting.fields.get("step") == Some("save-and-redrive") {
-        let done = site.desk.redrive(&only(id), 1, &act).await.map_err(Wrong::from)?;
-        return Ok(acting.went(&Done::Redriven.at(&here, done.len() as u64)));
-    }
-    let done = if nothing { Done::Unchanged } else { Done::Edited };
+    let done = match (nothing, redrive) {
+        (_, true) => Done::Redriven,
+        (true, false) => Done::Unchanged,
+        (false, false) => Done::Edited,
+    };
     Ok(acting.went(&done.at(&here, 1)))
 }

@@ -155,12 +155,18 @@ pub(crate) fn compared(before: &Payload, after: &Payload) -> Option<Vec<Compared
     };
     let (before, after) = (text(before)?, text(after)?);
     let lines = difference::between(&before, &after)?;
-    let compared = |line: &Line<'_>| Compared {
+    let compared = |(line, text): (&Line<'_>, String)| Compared {
         class: line.class(),
         sign: line.sign(),
-        text: line.text(),
+        text,
     };
-    Some(lines.iter().map(compared).collect())
+    Some(
+        lines
+            .iter()
+            .zip(difference::texts(&lines))
+            .map(compared)
+            .collect(),
+    )
 }
 
 #[cfg(test)]

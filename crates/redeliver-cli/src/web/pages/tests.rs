@@ -324,15 +324,75 @@ async fn an_edit_is_shown_before_it_is_kept() {
 async fn a_destination_is_held_and_let_go() {
     let desk = desk().await;
     let path = format!("/destinations/{}", super::address::encoded(PLACE));
+    let since = desk.site.desk.holds().await.unwrap()[0].since.as_millis();
     for (act, word) in [
         ("pause", "held-before"),
         ("resume", "resumed"),
         ("resume", "not-held"),
         ("pause", "paused"),
     ] {
-        let done = desk.post(&format!("{path}/{act}"), "why=a+test").await;
+        let form = format!("why=a+test&since={since}");
+        let done = desk.post(&format!("{path}/{act}"), &form).await;
         assert_eq!(went(&done), format!("{path}?done={word}&count=1"));
     }
+    let (_, page) = desk.get(&path, &[]).await;
+    let since = page.split("name=\"since\" value=\"").nth(1).unwrap();
+    let since: i64 = since.split('"').next().unwrap().parse().unwrap();
+    for (form, status) in [
+        (format!("since={}", since - 1), StatusCode::CONFLICT),
+        ("since=then".to_owned(), StatusCode::BAD_REQUEST),
+        (String::new(), StatusCode::BAD_REQUEST),
+        (format!("since={since}"), StatusCode::SEE_OTHER),
+    ] {
+        let told = desk.post(&format!("{path}/resume"), &form).await;
+        assert_eq!(told.status(), status, "{form}");
+    }
+}
+
+#[tokio::test]
+async fn a_reason_is_a_sentence() {
+    let desk = desk().await;
+    let (id, seen) = (desk.letters[0], version(&desk.detail(0).await));
+    for why in ["x".repeat(2_001), "a%00b".to_owned()] {
+        let told = desk
+            .post(
+                &format!("/messages/{id}/discard"),
+                &format!("seen={seen}&why={why}"),
+            )
+            .await;
+        assert_eq!(told.status(), StatusCode::BAD_REQUEST);
+    }
+    assert_eq!(desk.detail(0).await.record.status, Status::DeadLettered);
+}
+
+#[tokio::test]
+async fn a_content_type_that_is_taken_away_is_json_again() {
+    let desk = desk().await;
+    let (id, seen) = (desk.letters[3], version(&desk.detail(3).await));
+    let payload = super::address::encoded(r#"{"order":4}"#);
+    let form =
+        |kind, seen: &str| format!("seen={seen}&payload={payload}&content_type={kind}&step=save-and-redrive");
+    let path = format!("/messages/{id}/edit");
+    let act = Act {
+        who: "ana".to_owned(),
+        why: String::new(),
+    };
+    let edit = redeliver_outbox::desk::Edit {
+        content_type: Some("text/plain".to_owned()),
+        ..Default::default()
+    };
+    let message = MessageRef::Id(id);
+    desk.site.desk.edit(message, &edit, &act).await.unwrap();
+    // What was seen is not what is there.
+    let told = desk.post(&path, &form("", &seen)).await;
+    assert_eq!(told.status(), StatusCode::CONFLICT);
+    let seen = version(&desk.detail(3).await);
+    let done = desk.post(&path, &form("", &seen)).await;
+    assert!(went(&done).contains("done=redriven"));
+    let record = desk.detail(3).await.record;
+    assert_eq!(record.content_type.as_deref(), Some("application/json"));
+    assert_eq!(record.payload, Some(r#"{"order":4}"#.into()));
+    assert_eq!(record.status, Status::Pending);
 }
 
 #[tokio::test]

@@ -109,7 +109,11 @@ pub(super) fn of(detail: &Detail, now: Timestamp) -> Vec<Moment> {
     }
     if let Some(time) = record.sent_at {
         let title = format!("Arrived on attempt {}", record.attempts.max(1));
-        teller.tell(time, "good", "✓", title);
+        let moment = teller.tell(time, "good", "✓", title);
+        let took = detail
+            .took
+            .map(|took| format!("took {}", readable::duration(took)));
+        moment.facts.extend(took);
     }
     let live = matches!(
         record.status,

@@ -12,6 +12,33 @@ pub(super) fn opened() -> (Folder, Desk) {
 }
 
 #[test]
+fn what_would_be_too_much_at_once_comes_with_the_next_page() {
+    let (_folder, desk) = opened();
+    let large = "x".repeat(900_000);
+    for number in 1..=25 {
+        let message = json!({ "destination": "nowhere", "payload": large, "key": number.to_string() });
+        assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
+    }
+    let (mut found, mut next, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let page = desk
+            .get(&format!("/api/v1/messages?payloads=true&limit=100{next}"))
+            .json();
+        let items = page["items"].as_array().unwrap();
+        assert!(items.iter().all(|item| item["payload"] == large.as_str()));
+        found.extend(items.iter().map(|item| item["number"].as_i64().unwrap()));
+        pages += 1;
+        if page["next"].is_null() {
+            assert_eq!(page["complete"], true);
+            break;
+        }
+        assert_eq!((items.len(), &page["complete"]), (10, &false.into()));
+        next = format!("&after={}", page["next"]);
+    }
+    assert_eq!((found, pages), ((1..=25).collect(), 3));
+}
+
+#[test]
 fn a_dead_letter_is_found_mended_and_put_back() {
     let (_folder, desk) = opened();
     for number in 1..=3 {
@@ -26,7 +53,13 @@ fn a_dead_letter_is_found_mended_and_put_back() {
     let edit = r#"{"destination":"log","payload":"{\"mended\":true}","who":"bob","why":"a typo"}"#;
     let edited = desk.send("PATCH", "/api/v1/messages/1", &json, Some(edit));
     assert_eq!(edited.status, 200, "{edited:?}");
-    let stale = r#"{"destination":"elsewhere","version":"0.0"}"#;
+    let lost = r#"{"destination":"lgo"}"#;
+    let refused = desk.send("PATCH", "/api/v1/messages/1", &json, Some(lost));
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert!(refused.body.contains("which has log"), "{}", refused.body);
+    let moved = json!({ "preview": true, "filter": { "destination": "nowhere" }, "destination": "lgo" });
+    assert_eq!(desk.post("/api/v1/dead/patch", &moved).status, 400);
+    let stale = r#"{"content_type":"text/plain","version":"0.0"}"#;
     let refused = desk.send("PATCH", "/api/v1/messages/1", &json, Some(stale));
     assert_eq!(refused.status, 409, "{refused:?}");
     assert!(refused.body.contains("bob did"), "{}", refused.body);

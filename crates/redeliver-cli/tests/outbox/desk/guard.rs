@@ -79,6 +79,69 @@ fn every_route_knows_its_roles() {
     }
 }
 
+/// Every route of the pages, as the router is written: what is added there is tried here.
+fn pages() -> Vec<(&'static str, String)> {
+    const SOURCE: &str = include_str!("../../../src/web/pages/mod.rs");
+    let mut routes = Vec::new();
+    for route in SOURCE.split(".route(").skip(1) {
+        let (path, handlers) = route.split('"').nth(1).zip(route.split_once(',')).unwrap();
+        let path = path
+            .replace("{id}", "1")
+            .replace("{name}", "log")
+            .replace("{fingerprint}", "0123456789abcdef");
+        assert!(
+            !path.contains('{'),
+            "{path} has a parameter that is not known here"
+        );
+        for (method, handler) in [("GET", "get("), ("POST", "post(")] {
+            if handlers.1.contains(handler) {
+                routes.push((method, path.clone()));
+            }
+        }
+    }
+    assert!(routes.len() >= 41, "{routes:?}");
+    assert!(routes.contains(&("POST", "/messages/1/edit".to_owned())));
+    routes
+}
+
+#[test]
+fn every_page_and_form_knows_its_roles() {
+    let (_folder, desk) = guarded();
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    for (method, path) in pages() {
+        let body = (method == "POST").then_some("why=a+test");
+        let status = |headers: &[(&str, &str)]| desk.send(method, &path, headers, body).status;
+        let route = format!("{method} {path}");
+        // The way in is open, and whoever may look may leave, and choose how it looks.
+        if path == "/login" {
+            continue;
+        }
+        let anybody = status(&[form]);
+        assert!(
+            [303, 401].contains(&anybody),
+            "{route} without a token: {anybody}"
+        );
+        let (looked, done) = (
+            status(&[form, ("authorization", VIEWER)]),
+            status(&[form, ("authorization", ALICE)]),
+        );
+        let own_affair = ["/logout", "/preferences"].contains(&path.as_str());
+        match method {
+            "POST" if !own_affair => assert_eq!(looked, 403, "{route} with read"),
+            _ => assert!(![401, 403].contains(&looked), "{route} with read: {looked}"),
+        }
+        assert!(
+            ![401, 403].contains(&done) && done < 500,
+            "{route} with operate: {done}"
+        );
+    }
+    for path in ["/metrics", "/api/v1/openapi.json"] {
+        let status = |headers: &[(&str, &str)]| desk.send("GET", path, headers, None).status;
+        assert_eq!(status(&[]), 401, "{path} without a token");
+        assert_eq!(status(&[("authorization", VIEWER)]), 200, "{path} with read");
+    }
+}
+
 #[test]
 fn what_is_refused_is_told_as_a_problem() {
     let (_folder, desk) = guarded();
@@ -95,6 +158,10 @@ fn what_is_refused_is_told_as_a_problem() {
     assert_eq!(
         (refused.status, &refused.json()["type"]),
         (403, &Value::from("not-allowed"))
+    );
+    assert_eq!(
+        refused.json()["detail"],
+        "the token \"viewer\" may look, and not change anything"
     );
 }
 

@@ -9,12 +9,13 @@ use super::{
         Act, AuditMark, AuditRecord, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding,
         Issue, IssueDetail, Job, JobDesk, JobPreview, JobStep, Layout, Look, MessageRef, Migration, NewJob,
         Outlook, Page, Parked, Pulse, Record, Removed, Replay, Replayed, ResumedLane, Retention, Schema,
-        Searched, SeenLane, StandingLane, StatusReport, Storage, WorkerRecord,
+        Searched, Seen, SeenLane, StandingLane, StatusReport, Storage, WorkerRecord,
     },
     Discreet,
 };
 use crate::{
     Fingerprint, Held, Hold, MessageId, NewMessage, Timestamp,
+    job::JobKind,
     store::{LaneId, Result, WorkerId},
 };
 
@@ -146,6 +147,16 @@ impl Desk for Discreet {
         Box::pin(async move { self.desk.discard(&self.narrowed(filter), at_most, act).await })
     }
 
+    fn rescue<'a>(
+        &'a self,
+        way: JobKind,
+        letter: MessageId,
+        seen: Seen,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<()>> {
+        self.desk.rescue(way, letter, seen, act)
+    }
+
     fn import<'a>(
         &'a self,
         letters: &'a [DeadLetter],
@@ -178,8 +189,13 @@ impl Desk for Discreet {
         self.desk.pause(destination, act)
     }
 
-    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
-        self.desk.resume(destination, act)
+    fn resume<'a>(
+        &'a self,
+        destination: &'a str,
+        seen: Option<Timestamp>,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<Hold>>> {
+        self.desk.resume(destination, seen, act)
     }
 
     fn park_lane<'a>(&'a self, lane: &'a LaneId, act: &'a Act) -> BoxFuture<'a, Result<Parked>> {

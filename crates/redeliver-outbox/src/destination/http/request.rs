@@ -161,7 +161,7 @@ impl Shape {
             headers.insert(known, value);
         }
         headers::check_columns(message)?;
-        if let Some(text) = &message.content_type {
+        if let Some(text) = message.content_type.as_ref().filter(|text| !text.is_empty()) {
             let value = HeaderValue::try_from(text)
                 .map_err(|_| format!("the message's {CONTENT_TYPE} cannot be sent as a header"))?;
             headers.insert(CONTENT_TYPE, value);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::records::Kept;
 use crate::{
-    Fingerprint, NewMessage, Payload,
+    Fingerprint, MessageId, NewMessage, Payload,
     desk::{AuditRecord, Edit, Record, Seen},
     state::Status,
     store::{Result, StoreError, StoreErrorKind},
@@ -14,6 +14,7 @@ use crate::{
 pub(in crate::store) fn check(edit: &Edit) -> Result<()> {
     let unseen = Edit {
         seen: None,
+        redrive: false,
         ..edit.clone()
     };
     if unseen == Edit::default() {
@@ -58,11 +59,11 @@ pub(in crate::store) fn editable(found: Option<Record>) -> Result<Record> {
     Err(StoreError::new(StoreErrorKind::NotFound, what).next("look at it again"))
 }
 
-/// Refuses an edit of a letter to which something was done since it was looked at: `redrives` and `acts` are what is true now, under its
-/// lock.
-pub(in crate::store) fn unchanged(edit: &Edit, redrives: u32, acts: &[AuditRecord]) -> Result<()> {
+/// Refuses what is done to a letter to which something was done since it was looked at: `redrives` and `acts` are what is true now, under
+/// its lock.
+pub(in crate::store) fn unchanged(seen: Option<Seen>, redrives: u32, acts: &[AuditRecord]) -> Result<()> {
     let now = Seen::of(redrives, acts);
-    let Some(seen) = edit.seen.filter(|seen| *seen != now) else {
+    let Some(seen) = seen.filter(|seen| *seen != now) else {
         return Ok(());
     };
     let what = seen.since(now, acts);
@@ -71,9 +72,8 @@ pub(in crate::store) fn unchanged(edit: &Edit, redrives: u32, acts: &[AuditRecor
 }
 
 /// Somebody else put it back or gave it up between the look and the lock.
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(in crate::store) fn taken(found: &Record) -> StoreError {
-    let what = format!("message {} is no dead letter any more", found.id);
+pub(in crate::store) fn taken(id: MessageId) -> StoreError {
+    let what = format!("message {id} is no dead letter any more");
     StoreError::new(StoreErrorKind::NotFound, what).next("look at it again")
 }
 
@@ -155,7 +155,7 @@ pub(super) fn original(audit: &[AuditRecord]) -> Option<Payload> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MessageId, Timestamp};
+    use crate::Timestamp;
 
     fn letter(payload: Payload, original: Option<Payload>) -> Kept {
         Kept {

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::{
-    Hold, HoldCause, NewHold,
+    Hold, HoldCause, NewHold, Timestamp,
     desk::Act,
     limits::{self, DESTINATION_LIMIT},
     store::{Result, StoreError, StoreErrorKind, WorkerId},
@@ -53,6 +53,19 @@ pub(in crate::store) fn audited(destination: &str, cause: HoldCause) -> String {
 /// The hold of a destination, among all.
 pub(in crate::store) fn of(holds: Vec<Hold>, destination: &str) -> Option<Hold> {
     holds.into_iter().find(|hold| hold.destination == destination)
+}
+
+/// Refuses to end another hold than was seen.
+pub(in crate::store) fn unchanged(held: &Hold, seen: Option<Timestamp>) -> Result<()> {
+    if seen.is_none_or(|since| since == held.since) {
+        return Ok(());
+    }
+    let Hold { destination, who, .. } = held;
+    let what = format!(
+        "'{destination}' was let go on and is held anew since it was looked at, by {who} at {}",
+        held.since
+    );
+    Err(StoreError::new(StoreErrorKind::Conflict, what).next("nothing was done; look at it again"))
 }
 
 /// It was written, or one was there, and now there is none.

@@ -4,7 +4,7 @@ use super::{Result, StoreError, StoreErrorKind};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use crate::desk::DeadLetter;
 use crate::{
-    InvalidMessage, NewMessage,
+    InvalidMessage, MessageId, NewMessage,
     desk::{Branch, Filter, MessageRef, Page},
     state::Status,
 };
@@ -45,6 +45,16 @@ pub(super) fn dead_letters(filter: &Filter, at_most: usize) -> Option<(Filter, P
         ..filter.clone()
     };
     (asked && at_most > 0).then(|| (filter, first(at_most)))
+}
+
+/// The filter and the page that find one dead letter that nobody has given up.
+pub(super) fn letter(id: MessageId) -> (Filter, Page) {
+    let filter = Filter {
+        messages: vec![MessageRef::Id(id)],
+        statuses: vec![Status::DeadLettered],
+        ..Filter::default()
+    };
+    (filter, first(1))
 }
 
 /// The filter and the page that find the messages that were made of an event.

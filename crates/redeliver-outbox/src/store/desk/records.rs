@@ -75,13 +75,19 @@ pub(in crate::store) fn kept(row: &mut dyn Columns) -> Result<Kept> {
     })
 }
 
-/// What a message waits for, and the event that it was made of.
+/// What a message waits for, the event that it was made of, and how long it took to arrive.
 #[derive(Clone, Default)]
 pub(in crate::store) struct Neighbours {
     pub(in crate::store) parked_behind: Option<MessageId>,
     pub(in crate::store) waits_behind: Option<MessageId>,
     pub(in crate::store) event: Option<MessageId>,
     pub(in crate::store) lane_hold: Option<LaneHold>,
+    pub(in crate::store) took: Option<Duration>,
+}
+
+/// A row of `took.sql`.
+pub(in crate::store) fn took(row: &mut dyn Columns) -> Result<Duration> {
+    Ok(Duration::from_millis(row.number()?.unsigned_abs()))
 }
 
 pub(in crate::store) fn detail(
@@ -97,6 +103,7 @@ pub(in crate::store) fn detail(
         original_payload: edit::original(&audit).or(kept.original),
         record,
         attempts,
+        took: neighbours.took,
         audit,
         gap: kept.gap,
         parked_behind: neighbours.parked_behind,

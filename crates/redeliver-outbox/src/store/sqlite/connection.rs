@@ -157,10 +157,14 @@ pub(crate) fn path_of(url: &str) -> Result<Option<PathBuf>> {
     match path {
         ":memory:" => Ok(None),
         "" => refuse("the URL names no file".to_owned()),
-        path if path.contains(['?', '#', '\0']) => refuse(format!(
-            "the URL of the SQLite database holds more than a path: {path:?}"
-        )),
-        path => Ok(Some(PathBuf::from(path))),
+        // What follows may be a password, as in the URL of a server.
+        path if path.contains("://") => refuse("what follows sqlite: is no path, but another URL".to_owned()),
+        path => match path.split_once(['?', '#', '\0']) {
+            Some((path, _)) => refuse(format!(
+                "the URL of the SQLite database holds more than a path, behind {path:?}"
+            )),
+            None => Ok(Some(PathBuf::from(path))),
+        },
     }
 }
 

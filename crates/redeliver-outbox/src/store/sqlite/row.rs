@@ -29,7 +29,7 @@ impl<'a, 'b> SqliteColumns<'a, 'b> {
 impl Columns for SqliteColumns<'_, '_> {
     fn integer(&mut self) -> store::Result<Option<i64>> {
         let column = self.step(1);
-        self.row.get(column).map_err(interpret)
+        integer(self.row, column).map_err(interpret)
     }
 
     fn text(&mut self) -> store::Result<Option<String>> {
@@ -47,8 +47,17 @@ impl Columns for SqliteColumns<'_, '_> {
     }
 }
 
+/// An integer; 0 where somebody has written what is none, as SQLite itself would count with it.
+fn integer(row: &Row<'_>, column: usize) -> Result<Option<i64>> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => None,
+        ValueRef::Integer(number) => Some(number),
+        ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => Some(0),
+    })
+}
+
 /// A text, with what is no UTF-8 replaced.
-fn text(row: &Row<'_>, column: usize) -> Result<Option<String>> {
+pub(super) fn text(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     Ok(match row.get_ref(column)? {
         ValueRef::Null => None,
         ValueRef::Text(bytes) | ValueRef::Blob(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),

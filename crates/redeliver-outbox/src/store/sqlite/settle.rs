@@ -7,6 +7,7 @@ use rusqlite::OptionalExtension as _;
 use super::{
     connection::{Done, Session},
     fan_out::fan_out,
+    row::text,
 };
 use crate::{
     Fingerprint,
@@ -189,9 +190,10 @@ fn bury(session: &Session<'_>, worker: &WorkerId, settlement: &Settlement) -> ru
     let error = error_text(error);
     let destination: Option<String> = session
         .row(include_str!("sql/destinations_of.sql"), [number], |row| {
-            row.get(0)
+            text(row, 0)
         })
-        .optional()?;
+        .optional()?
+        .flatten();
     let fingerprint = Fingerprint::of(&destination.unwrap_or_default(), reason.as_str(), &error);
     let values = (
         number,

@@ -63,6 +63,9 @@ pub(super) async fn run(args: &AuditArgs, outbox: &Outbox) -> anyhow::Result<Exi
     } else {
         output::line(&words(&acts));
     }
+    if acts.len() == args.limit {
+        output::note("there may be more: give a larger --limit");
+    }
     Ok(Exit::Done)
 }
 

@@ -22,6 +22,7 @@ use super::{
         payload,
         send::header_given,
     },
+    moved::check_known,
     show::find_dead,
 };
 use crate::{
@@ -80,8 +81,10 @@ pub(super) async fn run(args: &EditArgs, outbox: &Outbox) -> anyhow::Result<Exit
         headers: headers(&args.headers)?,
         destination: args.to.clone(),
         seen: Some(detail.seen()),
+        redrive: false,
     };
     check(&edit, &detail)?;
+    check_known(outbox, edit.destination.as_deref())?;
     outbox
         .desk()
         .edit(args.id, &edit, &args.who.act(&args.why))

@@ -7,6 +7,7 @@ mod import;
 pub(crate) mod issues;
 mod list;
 mod many;
+mod moved;
 mod patch;
 mod patched;
 mod redrive;
@@ -17,6 +18,7 @@ use clap::{Args, Subcommand};
 pub(crate) use self::{
     edit::check as check_edit,
     import::letter,
+    moved::check_moved,
     patched::{PatchPreviewForm, PatchedForm, note as patch_note},
 };
 use super::database::DatabaseFlags;

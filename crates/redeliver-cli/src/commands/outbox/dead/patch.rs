@@ -12,6 +12,7 @@ use super::{
         filter_flags::{FilterFlags, ReasonFlag, at_least_one},
     },
     many::{Chosen, filter, missed},
+    moved::check_known,
     patched::{PatchPreviewForm, PatchedForm, note},
 };
 use crate::{
@@ -83,6 +84,7 @@ pub(super) async fn run(args: &PatchArgs, outbox: &Outbox) -> anyhow::Result<Exi
         fields: fields(args.patch.as_deref())?,
         destination: args.move_to.clone(),
     };
+    check_known(outbox, patch.destination.as_deref())?;
     let chosen = Chosen {
         ids: &args.ids,
         filter: filter(&args.ids, args.filter.filter(&[], args.reason.reason)),

@@ -48,7 +48,10 @@ pub(super) async fn run(args: &ResumeArgs, outbox: &Outbox) -> anyhow::Result<Ex
 }
 
 pub(super) async fn go_on(args: &GoesOn, outbox: &Outbox) -> anyhow::Result<Exit> {
-    let ended = outbox.desk().resume(&args.name, &args.who.act(&args.why)).await?;
+    let ended = outbox
+        .desk()
+        .resume(&args.name, None, &args.who.act(&args.why))
+        .await?;
     if ended.is_none() && !is_known(outbox, &args.name).await? {
         let next = "`redeliver destination list` shows which there are";
         return Err(overview::unknown(outbox, &args.name, next));

@@ -8,6 +8,7 @@ use redeliver_outbox::{desk::Job, job::JobState, relay::RelayConfig};
 
 use super::{
     super::database::{DatabaseFlags, Outbox},
+    breath::Breath,
     form, show,
 };
 use crate::{
@@ -41,6 +42,7 @@ pub(in super::super) async fn follow(outbox: &Outbox, id: i64, as_json: bool) ->
     // Nobody's name twice, as a relay's.
     let me = RelayConfig::unique().worker;
     let mut shown = None;
+    let mut breath = Breath::default();
     if !outbox.desk().workers().await?.iter().any(|worker| worker.alive) {
         output::note(
             "no relay is running: nothing is delivered, and the job waits, until `redeliver serve` runs",
@@ -64,7 +66,7 @@ pub(in super::super) async fn follow(outbox: &Outbox, id: i64, as_json: bool) ->
             return Ok(ended(&job, as_json));
         }
         // Somebody may pause or end it meanwhile.
-        clock::sleep(wait.min(LOOK)).await;
+        clock::sleep(wait.min(LOOK).max(breath.after(&job))).await;
     }
 }
 

@@ -190,7 +190,7 @@ pub(super) fn of(filter: &Filter) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::time::Duration;
 
     use redeliver_outbox::{

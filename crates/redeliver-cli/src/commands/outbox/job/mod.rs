@@ -1,5 +1,6 @@
 //! `redeliver job`: acts on many dead letters that go on by themselves.
 
+mod breath;
 mod flags;
 mod follow;
 pub(crate) mod form;
@@ -10,6 +11,7 @@ mod turn;
 use clap::{Args, Subcommand};
 
 pub(super) use self::{
+    breath::Breath,
     flags::PlanFlags,
     follow::follow,
     form::{JobForm, line},

@@ -9,7 +9,10 @@ use redeliver_outbox::{
 use serde_json::json;
 
 use super::{
-    super::{database::Outbox, job::line},
+    super::{
+        database::Outbox,
+        job::{Breath, line},
+    },
     telling::Telling,
 };
 
@@ -20,10 +23,14 @@ const LOOK: Duration = Duration::from_secs(1);
 pub(super) async fn step(outbox: &Outbox, took: impl Fn(&JobStep)) -> Infallible {
     let me = RelayConfig::unique().worker;
     let mut told = None;
+    let mut breath = Breath::default();
     loop {
         match outbox.desk().step_job(&me, None).await {
             // Another may be due as well.
-            Ok(Some(step)) => took(&step),
+            Ok(Some(step)) => {
+                took(&step);
+                clock::sleep(breath.after(&step.job)).await;
+            }
             Ok(None) => {
                 told = None;
                 clock::sleep(LOOK).await;

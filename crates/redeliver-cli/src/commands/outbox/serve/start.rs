@@ -77,7 +77,11 @@ pub(super) async fn ready(
 async fn whole(settings: Settings) -> anyhow::Result<Whole> {
     let outbox = Outbox::open_or_make(settings).await?;
     let beside = outbox.desk_beside().await?;
-    Ok((outbox, beside))
+    // Some connect only when they are asked something.
+    match beside.version().await {
+        Err(error) if error.kind() == StoreErrorKind::Unreachable => Err(outbox.named(error.into())),
+        _ => Ok((outbox, beside)),
+    }
 }
 
 /// The outbox, once its server is there.

@@ -113,6 +113,10 @@ fn flags(scene: &Scene) {
         format!("mysql://shop:{password}@127.0.0.1:1/x"),
         format!("oracle://shop:{password}@127.0.0.1:1/x"),
         format!("postgres://shop:{password}@"),
+        format!("host=h user=shop password={password}"),
+        format!("Server=h;Password={password}"),
+        format!("sqlite://x.db?key={password}"),
+        format!("sqlite:postgres://shop:{password}@h/x"),
     ] {
         for command in [
             &["status"][..],

@@ -6,9 +6,13 @@ use super::{MySqlStore, Work, audit, look, rescue, row};
 use crate::{
     Payload,
     desk::{Act, Edit, MessageRef},
+    job::JobKind,
     store::{
         Result,
-        desk::edit::{check, editable, mend, taken, unchanged},
+        desk::{
+            self,
+            edit::{check, editable, mend, taken, unchanged},
+        },
     },
 };
 
@@ -20,14 +24,18 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
     let number = found.id.number();
     // Locked, so that it is neither put back nor edited by somebody else meanwhile; then looked at again.
     if rescue::lock(&mut work, &[number]).await?.is_empty() {
-        return Err(taken(&found));
+        return Err(taken(found.id));
     }
     if edit.seen.is_some() {
         let redrives = editable(look::one(&mut work, message).await?)?.redrives;
-        unchanged(edit, redrives, &audit::of_message(&mut work, found.id).await?)?;
+        unchanged(
+            edit.seen,
+            redrives,
+            &audit::of_message(&mut work, found.id).await?,
+        )?;
     }
     let letter = look::kept(&mut work, number).await?;
-    let mended = mend(edit, letter.ok_or_else(|| taken(&found))?);
+    let mended = mend(edit, letter.ok_or_else(|| taken(found.id))?);
     let (text, binary) = mended.payload.columns();
     let (original_text, original_binary) = mended.original.as_ref().map_or((None, None), Payload::columns);
     let values: Vec<Value> = vec![
@@ -49,5 +57,9 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
     work.run(include_str!("../sql/edit.sql"), Params::Positional(values))
         .await?;
     audit::append(&mut work, act, "edit", Some(found.id), &mended.detail).await?;
+    if edit.redrive {
+        let (letter, _) = desk::letter(found.id);
+        rescue::recorded(&mut work, JobKind::Redrive, &letter, &[found.id], act).await?;
+    }
     work.commit().await
 }

@@ -2,7 +2,7 @@
 
 use super::{MySqlStore, Work, audit};
 use crate::{
-    Held, Hold, NewHold,
+    Held, Hold, NewHold, Timestamp,
     desk::{Act, WorkerRecord},
     store::{
         Result,
@@ -33,22 +33,25 @@ pub(in crate::store::mysql) async fn begin(store: &MySqlStore, new: &NewHold, ac
     Ok(Held { hold, new: begun })
 }
 
-pub(super) async fn end(store: &MySqlStore, destination: &str, act: &Act) -> Result<Option<Hold>> {
+pub(super) async fn end(
+    store: &MySqlStore,
+    destination: &str,
+    seen: Option<Timestamp>,
+    act: &Act,
+) -> Result<Option<Hold>> {
     hold::check(destination)?;
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
+    // Locked, so that it is not another one that ends.
+    work.rows(include_str!("../sql/lock_hold.sql"), (destination,))
+        .await?;
     let Some(held) = hold::of(all(&mut work).await?, destination) else {
         work.abandon().await?;
         return Ok(None);
     };
-    if work
-        .run(include_str!("../sql/resume.sql"), (destination,))
-        .await?
-        == 0
-    {
-        work.abandon().await?;
-        return Ok(None);
-    }
+    hold::unchanged(&held, seen)?;
+    work.run(include_str!("../sql/resume.sql"), (destination,))
+        .await?;
     let detail = hold::audited(destination, held.cause);
     audit::append(&mut work, act, "resume", None, &detail).await?;
     work.commit().await?;

@@ -144,6 +144,10 @@ pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Opti
         waits_behind: neighbour(&mut work, include_str!("../sql/waits_behind.sql"), number).await?,
         event: neighbour(&mut work, include_str!("../sql/event_of_message.sql"), number).await?,
         lane_hold: lane::hold_of(&mut work, &record).await?,
+        took: work
+            .read(include_str!("../sql/took.sql"), (number,), records::took)
+            .await?
+            .pop(),
     };
     let statement = include_str!("../sql/attempts_of_message.sql");
     let attempts = work.read(statement, (number,), records::attempt).await?;

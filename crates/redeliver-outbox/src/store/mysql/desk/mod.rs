@@ -8,7 +8,7 @@ use crate::{
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
         JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
-        SeenLane, StatusReport, WorkerRecord,
+        Seen, SeenLane, StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -90,6 +90,16 @@ impl Desk for MySqlStore {
         Box::pin(rescue::rescue(self, JobKind::Discard, filter, at_most, act))
     }
 
+    fn rescue<'a>(
+        &'a self,
+        way: JobKind,
+        letter: MessageId,
+        seen: Seen,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(rescue::one(self, way, letter, seen, act))
+    }
+
     fn import<'a>(
         &'a self,
         letters: &'a [DeadLetter],
@@ -122,8 +132,13 @@ impl Desk for MySqlStore {
         })
     }
 
-    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
-        Box::pin(hold::end(self, destination, act))
+    fn resume<'a>(
+        &'a self,
+        destination: &'a str,
+        seen: Option<Timestamp>,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<Hold>>> {
+        Box::pin(hold::end(self, destination, seen, act))
     }
 
     fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {

@@ -3,12 +3,16 @@
 use super::{MySqlStore, Work, audit, look, row};
 use crate::{
     MessageId,
-    desk::{Act, Filter},
+    desk::{Act, Filter, Seen},
     job::JobKind,
     limits::MYSQL_NAMED_ROWS,
     store::{
         Result,
-        desk::{self, chain::Said},
+        desk::{
+            self,
+            chain::Said,
+            edit::{taken, unchanged},
+        },
     },
 };
 
@@ -27,9 +31,45 @@ pub(super) async fn rescue(
     let mut work = Work::begin(store, &mut connection).await?;
     let letters = look::list(&mut work, &filter, page, false).await?;
     let letters: Vec<MessageId> = letters.into_iter().map(|letter| letter.id).collect();
-    let changed = change(&mut work, way, &filter, &letters).await?;
-    audit::append_all(&mut work, act, &Said::of_each(way.as_str(), &changed, "")).await?;
+    let changed = recorded(&mut work, way, &filter, &letters, act).await?;
     work.commit().await?;
+    Ok(changed)
+}
+
+/// One letter, if it is as it was seen.
+pub(super) async fn one(
+    store: &MySqlStore,
+    way: JobKind,
+    id: MessageId,
+    seen: Seen,
+    act: &Act,
+) -> Result<()> {
+    let (filter, page) = desk::letter(id);
+    let mut connection = store.connection().await?;
+    let mut work = Work::begin(store, &mut connection).await?;
+    // Locked before it is looked at, so that nothing happens to it in between.
+    lock(&mut work, &[id.number()]).await?;
+    let letters = look::list(&mut work, &filter, page, false).await?;
+    let letter = letters.first().ok_or_else(|| taken(id))?;
+    unchanged(
+        Some(seen),
+        letter.redrives,
+        &audit::of_message(&mut work, id).await?,
+    )?;
+    recorded(&mut work, way, &filter, &[id], act).await?;
+    work.commit().await
+}
+
+/// Changes them, and puts it on record.
+pub(super) async fn recorded(
+    work: &mut Work<'_>,
+    way: JobKind,
+    filter: &Filter,
+    letters: &[MessageId],
+    act: &Act,
+) -> Result<Vec<MessageId>> {
+    let changed = change(work, way, filter, letters).await?;
+    audit::append_all(work, act, &Said::of_each(way.as_str(), &changed, "")).await?;
     Ok(changed)
 }
 

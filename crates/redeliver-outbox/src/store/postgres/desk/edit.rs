@@ -2,11 +2,15 @@
 
 use tokio_postgres::types::Type;
 
-use super::{Begin, Inner, Parameter, Result, audit, look};
+use super::{Begin, Inner, Parameter, Result, audit, look, rescue};
 use crate::{
     Payload,
     desk::{Act, Edit, MessageRef},
-    store::desk::edit::{check, editable, mend, taken, unchanged},
+    job::JobKind,
+    store::desk::{
+        self,
+        edit::{check, editable, mend, taken, unchanged},
+    },
 };
 
 pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &Act) -> Result<()> {
@@ -23,14 +27,14 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
         .query(include_str!("../sql/lock_dead.sql"), &locking)
         .await?;
     if locked.is_empty() {
-        return Err(taken(&found));
+        return Err(taken(found.id));
     }
     if edit.seen.is_some() {
         let redrives = editable(look::one(&session, message).await?)?.redrives;
-        unchanged(edit, redrives, &audit::of_message(&session, found.id).await?)?;
+        unchanged(edit.seen, redrives, &audit::of_message(&session, found.id).await?)?;
     }
     let letter = look::kept(&session, number).await?;
-    let mended = mend(edit, letter.ok_or_else(|| taken(&found))?);
+    let mended = mend(edit, letter.ok_or_else(|| taken(found.id))?);
     let (text, binary) = mended.payload.columns();
     let (original_text, original_binary) = mended.original.as_ref().map_or((None, None), Payload::columns);
     let parameters: [Parameter<'_>; 9] = [
@@ -53,6 +57,10 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
             .await?;
     }
     audit::append(&session, act, "edit", Some(found.id), &mended.detail).await?;
+    if edit.redrive {
+        let (letter, _) = desk::letter(found.id);
+        rescue::recorded(&session, JobKind::Redrive, &letter, &[found], act).await?;
+    }
     session.commit().await?;
     session.closed();
     Ok(())

@@ -4,7 +4,7 @@ use tokio_postgres::types::Type;
 
 use super::{Begin, Inner, Parameter, Result, Session, audit};
 use crate::{
-    Held, Hold, NewHold,
+    Held, Hold, NewHold, Timestamp,
     desk::{Act, WorkerRecord},
     store::desk::{hold, records},
 };
@@ -37,22 +37,29 @@ pub(in crate::store::postgres) async fn begin(inner: &Inner, new: &NewHold, act:
     Ok(Held { hold, new: begun })
 }
 
-pub(super) async fn end(inner: &Inner, destination: &str, act: &Act) -> Result<Option<Hold>> {
+pub(super) async fn end(
+    inner: &Inner,
+    destination: &str,
+    seen: Option<Timestamp>,
+    act: &Act,
+) -> Result<Option<Hold>> {
     hold::check(destination)?;
     let mut session = inner.session().await?;
     session.opens();
     session.begin(Begin::Desk).await?;
-    let mut held = hold::of(all(&session).await?, destination);
-    if let Some(hold) = &held {
-        let ended = session
-            .execute(include_str!("../sql/resume.sql"), &[(&destination, Type::TEXT)])
+    // Locked, so that it is not another one that ends.
+    let parameters: [Parameter<'_>; 1] = [(&destination, Type::TEXT)];
+    session
+        .query(include_str!("../sql/lock_hold.sql"), &parameters)
+        .await?;
+    let held = hold::of(all(&session).await?, destination);
+    if let Some(held) = &held {
+        hold::unchanged(held, seen)?;
+        session
+            .execute(include_str!("../sql/resume.sql"), &parameters)
             .await?;
-        if ended > 0 {
-            let detail = hold::audited(destination, hold.cause);
-            audit::append(&session, act, "resume", None, &detail).await?;
-        } else {
-            held = None;
-        }
+        let detail = hold::audited(destination, held.cause);
+        audit::append(&session, act, "resume", None, &detail).await?;
     }
     session.commit().await?;
     session.closed();

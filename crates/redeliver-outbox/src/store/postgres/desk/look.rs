@@ -149,7 +149,10 @@ async fn detail(session: &Session<'_>, record: Record) -> Result<Detail> {
     .await?;
     let statement = include_str!("../sql/event_of_message.sql");
     let mut event = session.read(statement, &place[1..], |row| row.id()).await?;
+    let statement = include_str!("../sql/took.sql");
+    let mut took = session.read(statement, &place[1..], records::took).await?;
     let neighbours = Neighbours {
+        took: took.pop(),
         parked_behind: parked.pop(),
         waits_behind: waits.pop(),
         event: event.pop(),

@@ -12,7 +12,7 @@ use crate::{
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
         JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
-        SeenLane, StatusReport, WorkerRecord,
+        Seen, SeenLane, StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -114,6 +114,16 @@ impl Desk for PostgresStore {
         )
     }
 
+    fn rescue<'a>(
+        &'a self,
+        way: JobKind,
+        letter: MessageId,
+        seen: Seen,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.0.limited(rescue::one(&self.0, way, letter, seen, act)))
+    }
+
     fn import<'a>(
         &'a self,
         letters: &'a [DeadLetter],
@@ -146,8 +156,13 @@ impl Desk for PostgresStore {
         }))
     }
 
-    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
-        Box::pin(self.0.limited(hold::end(&self.0, destination, act)))
+    fn resume<'a>(
+        &'a self,
+        destination: &'a str,
+        seen: Option<Timestamp>,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<Hold>>> {
+        Box::pin(self.0.limited(hold::end(&self.0, destination, seen, act)))
     }
 
     fn holds(&self) -> BoxFuture<'_, Result<Vec<Hold>>> {

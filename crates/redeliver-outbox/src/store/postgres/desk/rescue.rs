@@ -5,11 +5,15 @@ use tokio_postgres::types::Type;
 use super::{Begin, Inner, Parameter, Result, Session, audit, look, row};
 use crate::{
     MessageId,
-    desk::{Act, Filter, Record},
+    desk::{Act, Filter, Record, Seen},
     job::JobKind,
     store::{
         columns::Known as _,
-        desk::{self, chain::Said},
+        desk::{
+            self,
+            chain::Said,
+            edit::{taken, unchanged},
+        },
     },
 };
 
@@ -27,10 +31,47 @@ pub(super) async fn rescue(
     session.opens();
     session.begin(Begin::Desk).await?;
     let matching = look::list(&session, &filter, page, false).await?;
-    let changed = change(&session, way, &filter, &matching).await?;
-    audit::append_all(&session, act, &Said::of_each(way.as_str(), &changed, "")).await?;
+    let changed = recorded(&session, way, &filter, &matching, act).await?;
     session.commit().await?;
     session.closed();
+    Ok(changed)
+}
+
+/// One letter, if it is as it was seen.
+pub(super) async fn one(inner: &Inner, way: JobKind, id: MessageId, seen: Seen, act: &Act) -> Result<()> {
+    let (filter, page) = desk::letter(id);
+    let mut session = inner.session().await?;
+    session.opens();
+    session.begin(Begin::Desk).await?;
+    // Locked before it is looked at, so that nothing happens to it in between.
+    let numbers = [id.number()];
+    let locking: [Parameter<'_>; 1] = [(&numbers.as_slice(), Type::INT8_ARRAY)];
+    session
+        .query(include_str!("../sql/lock_dead.sql"), &locking)
+        .await?;
+    let letters = look::list(&session, &filter, page, false).await?;
+    let letter = letters.first().ok_or_else(|| taken(id))?;
+    unchanged(
+        Some(seen),
+        letter.redrives,
+        &audit::of_message(&session, id).await?,
+    )?;
+    recorded(&session, way, &filter, &letters, act).await?;
+    session.commit().await?;
+    session.closed();
+    Ok(())
+}
+
+/// Changes them, and puts it on record.
+pub(super) async fn recorded(
+    session: &Session<'_>,
+    way: JobKind,
+    filter: &Filter,
+    letters: &[Record],
+    act: &Act,
+) -> Result<Vec<MessageId>> {
+    let changed = change(session, way, filter, letters).await?;
+    audit::append_all(session, act, &Said::of_each(way.as_str(), &changed, "")).await?;
     Ok(changed)
 }
 

@@ -1,17 +1,21 @@
 //! Mending a dead letter.
 
-use super::{Done, Session, audit, look};
+use super::{Done, Session, audit, look, rescue};
 use crate::{
     Payload,
     desk::{Act, Edit, MessageRef},
-    store::desk::edit::{check, editable, mend, unchanged},
+    job::JobKind,
+    store::desk::{
+        self,
+        edit::{check, editable, mend, unchanged},
+    },
 };
 
 pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act: &Act) -> Done<()> {
     check(edit)?;
     let found = editable(look::one(session, message)?)?;
     let number = found.id.number();
-    unchanged(edit, found.redrives, &audit::of_message(session, found.id)?)?;
+    unchanged(edit.seen, found.redrives, &audit::of_message(session, found.id)?)?;
     let Some(letter) = look::kept(session, number)? else {
         return Ok(());
     };
@@ -38,5 +42,9 @@ pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act:
         )?;
     }
     audit::append(session, act, "edit", Some(found.id), &mended.detail)?;
+    if edit.redrive {
+        let (letter, _) = desk::letter(found.id);
+        rescue::rescue(session, JobKind::Redrive, &letter, 1, act)?;
+    }
     Ok(())
 }

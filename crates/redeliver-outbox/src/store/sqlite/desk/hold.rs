@@ -2,7 +2,7 @@
 
 use super::{Done, Session, audit};
 use crate::{
-    Held, Hold, NewHold,
+    Held, Hold, NewHold, Timestamp,
     desk::{Act, WorkerRecord},
     store::desk::{hold, records},
 };
@@ -26,11 +26,17 @@ pub(in crate::store::sqlite) fn begin(session: &Session<'_>, new: &NewHold, act:
     Ok(Held { hold, new: begun })
 }
 
-pub(super) fn end(session: &Session<'_>, destination: &str, act: &Act) -> Done<Option<Hold>> {
+pub(super) fn end(
+    session: &Session<'_>,
+    destination: &str,
+    seen: Option<Timestamp>,
+    act: &Act,
+) -> Done<Option<Hold>> {
     hold::check(destination)?;
     let Some(held) = hold::of(all(session)?, destination) else {
         return Ok(None);
     };
+    hold::unchanged(&held, seen)?;
     session.execute(include_str!("../sql/resume.sql"), [destination])?;
     audit::append(
         session,

@@ -119,6 +119,9 @@ pub(super) fn find(session: &Session<'_>, message: MessageRef) -> Done<Option<De
         waits_behind: neighbour(include_str!("../sql/waits_behind.sql"))?,
         event: neighbour(include_str!("../sql/event_of_message.sql"))?,
         lane_hold: lane::hold_of(session, &record)?,
+        took: session
+            .read(include_str!("../sql/took.sql"), [number], records::took)?
+            .pop(),
     };
     let attempts = session.read(
         include_str!("../sql/attempts_of_message.sql"),

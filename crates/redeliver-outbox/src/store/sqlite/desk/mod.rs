@@ -12,7 +12,7 @@ use crate::{
     desk::{
         Act, AuditMark, AuditStep, DeadLetter, Desk, Detail, Edit, Enqueued, Filter, Finding, Job, JobDesk,
         JobStep, MessageRef, NewJob, Page, Parked, Record, Removed, Replay, Replayed, ResumedLane, Retention,
-        SeenLane, StatusReport, WorkerRecord,
+        Seen, SeenLane, StatusReport, WorkerRecord,
     },
     job::JobKind,
     store::{
@@ -109,6 +109,19 @@ impl Desk for SqliteStore {
         })
     }
 
+    fn rescue<'a>(
+        &'a self,
+        way: JobKind,
+        letter: MessageId,
+        seen: Seen,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<()>> {
+        let act = act.clone();
+        self.run(Purpose::Write, move |session| {
+            rescue::one(session, way, letter, seen, &act)
+        })
+    }
+
     fn import<'a>(
         &'a self,
         letters: &'a [DeadLetter],
@@ -152,10 +165,15 @@ impl Desk for SqliteStore {
         self.run(Purpose::Write, move |session| hold::begin(session, &new?, &act))
     }
 
-    fn resume<'a>(&'a self, destination: &'a str, act: &'a Act) -> BoxFuture<'a, Result<Option<Hold>>> {
+    fn resume<'a>(
+        &'a self,
+        destination: &'a str,
+        seen: Option<Timestamp>,
+        act: &'a Act,
+    ) -> BoxFuture<'a, Result<Option<Hold>>> {
         let (destination, act) = (destination.to_owned(), act.clone());
         self.run(Purpose::Write, move |session| {
-            hold::end(session, &destination, &act)
+            hold::end(session, &destination, seen, &act)
         })
     }
 

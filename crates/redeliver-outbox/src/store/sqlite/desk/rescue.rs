@@ -3,10 +3,14 @@
 use super::{Done, Session, audit, look};
 use crate::{
     MessageId,
-    desk::{Act, Filter, Page},
+    desk::{Act, Filter, Page, Seen},
     job::JobKind,
     plants::{Plant, planted},
-    store::desk::{self, chain::Said},
+    store::desk::{
+        self,
+        chain::Said,
+        edit::{taken, unchanged},
+    },
 };
 
 pub(super) fn rescue(
@@ -29,6 +33,16 @@ pub(super) fn rescue(
         audit::append_all(session, act, &Said::of_each(way.as_str(), &letters, ""))?;
     }
     Ok(letters)
+}
+
+/// One letter, if it is as it was seen.
+pub(super) fn one(session: &Session<'_>, way: JobKind, id: MessageId, seen: Seen, act: &Act) -> Done<()> {
+    let (filter, page) = desk::letter(id);
+    let letters = look::list(session, &filter, page, false)?;
+    let letter = letters.first().ok_or_else(|| taken(id))?;
+    unchanged(Some(seen), letter.redrives, &audit::of_message(session, id)?)?;
+    rescue(session, way, &filter, 1, act)?;
+    Ok(())
 }
 
 /// Those that match, in the order of their numbers.

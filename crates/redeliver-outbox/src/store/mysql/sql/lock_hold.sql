@@ -1,0 +1,1 @@
+SELECT 1 FROM redeliver_destinations WHERE destination = ? FOR UPDATE

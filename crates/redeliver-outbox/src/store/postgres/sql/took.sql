@@ -1,0 +1,1 @@
+SELECT took_ms FROM redeliver_sent WHERE number = $1
