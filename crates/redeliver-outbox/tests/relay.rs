@@ -492,3 +492,56 @@ async fn a_lane_is_parked_while_the_relay_runs_and_goes_on_without_what_died() {
     assert_eq!(arrived, [4, 2, 3]);
     assert!(running.stop().await.clean);
 }
+
+/// A destination that takes everything, and never says so.
+#[derive(Clone, Debug, Default)]
+struct Silent(Arc<Notify>);
+
+impl Destination for Silent {
+    fn deliver<'a>(&'a self, _: Delivery<'a>) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            self.0.notify_one();
+            std::future::pending().await
+        })
+    }
+
+    fn kind(&self) -> &'static str {
+        "silent"
+    }
+}
+
+#[tokio::test]
+async fn what_must_not_come_twice_is_written_down_before_a_relay_ends() {
+    for idempotent in [false, true] {
+        let store = store(1).await;
+        store.enqueue(&[NewMessage::to("there")]).await.unwrap();
+        let silent = Silent::default();
+        let route = Route {
+            policy: quick(),
+            idempotent,
+            ..Route::to(silent.clone())
+        };
+        let config = RelayConfig {
+            shutdown: Duration::from_millis(400),
+            ..RelayConfig::unique()
+        };
+        let routes = Routes::new().with("there", route);
+        let (stop, stopped) = oneshot::channel();
+        let relay = Relay::new(Arc::new(store.clone()), routes, config);
+        let ended = tokio::spawn(relay.run(async move {
+            let _ = stopped.await;
+        }));
+        silent.0.notified().await;
+        let finished = Running { stop, ended }.stop().await;
+        let found = store.find(MessageRef::Number(1)).await.unwrap().unwrap();
+        let (reason, attempts) = (found.record.dead_letter_reason, found.record.attempts);
+        if idempotent {
+            assert_eq!((finished.abandoned, reason, attempts), (1, None, 0));
+            continue;
+        }
+        assert_eq!(finished.abandoned, 0);
+        assert_eq!((reason, attempts), (Some(DeadReason::UnknownOutcome), 1));
+        let error = found.record.last_error.unwrap();
+        assert!(error.contains("stopped before the answer came"), "{error}");
+    }
+}

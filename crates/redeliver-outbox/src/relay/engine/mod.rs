@@ -12,6 +12,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
 use redeliver::{Moment, clock};
+use tokio::sync::watch;
 
 use super::{
     Relay, fan_out,
@@ -101,6 +102,9 @@ pub(super) struct Engine {
     anchor: Option<(Timestamp, Moment)>,
     /// Set once the relay is to stop: until when it waits for what is on its way.
     stop_by: Option<Moment>,
+    /// The same of what must not come twice, of which something has to be written down.
+    cut_off_at: Option<Moment>,
+    cut_off: watch::Sender<bool>,
 }
 
 impl Engine {
@@ -129,6 +133,8 @@ impl Engine {
             holding: hold::Holding::default(),
             anchor: None,
             stop_by: None,
+            cut_off_at: None,
+            cut_off: watch::Sender::new(false),
             relay,
         }
     }
@@ -234,6 +240,10 @@ impl Engine {
         self.begin_unpark(now);
         self.begin_hold(now);
         self.release_quiet(now);
+        if self.cut_off_at.is_some_and(|at| now >= at) {
+            self.cut_off_at = None;
+            self.cut_off.send_replace(true);
+        }
     }
 
     fn next_deadline(&self, now: Moment) -> Moment {
@@ -250,6 +260,7 @@ impl Engine {
                 Moment::FAR_FUTURE
             },
             self.stop_by.unwrap_or(Moment::FAR_FUTURE),
+            self.cut_off_at.unwrap_or(Moment::FAR_FUTURE),
             self.unparking.deadline(),
             self.holding.deadline(),
         ];
@@ -265,7 +276,9 @@ impl Engine {
     }
 
     fn begin_to_stop(&mut self) {
-        self.stop_by = Some(clock::now().plus(self.relay.config.shutdown));
+        let (now, patience) = (clock::now(), self.relay.config.shutdown);
+        self.stop_by = Some(now.plus(patience));
+        self.cut_off_at = Some(now.plus(patience - (patience / 4).min(GOODBYE)));
         let staying: Vec<u16> = self.window.staying().collect();
         for shard in staying {
             self.window.leave(shard);

@@ -118,6 +118,7 @@ impl Engine {
         let treatment = &self.routes[route];
         let (destination, timeout) = (Arc::clone(&treatment.destination), time_for(treatment));
         let secrecy = treatment.secrecy.clone();
+        let mut stopped = (!treatment.idempotent).then(|| self.cut_off.subscribe());
         let traced = self.trace(&message);
         self.tasks.push(Box::pin(async move {
             let started = clock::now();
@@ -130,9 +131,19 @@ impl Engine {
                 None => destination.deliver(delivery),
                 Some(traced) => destination.deliver_in(&traced.span, delivery),
             };
-            let outcome = match destination.keeps_time() {
-                true => Some(delivering.await),
-                false => in_time(delivering, timeout).await,
+            let delivering = async {
+                match destination.keeps_time() {
+                    true => Some(delivering.await),
+                    false => in_time(delivering, timeout).await,
+                }
+            };
+            let outcome = match &mut stopped {
+                None => delivering.await,
+                Some(stopped) => tokio::select! {
+                    biased;
+                    outcome = delivering => outcome,
+                    _ = stopped.wait_for(|cut_off| *cut_off) => Some(left_behind()),
+                },
             };
             let took = clock::now().since(started);
             // Here, before anybody is told: what a destination says may be what it was sent.
@@ -272,6 +283,14 @@ async fn in_time(delivering: BoxFuture<'_, Outcome>, timeout: Duration) -> Optio
 fn cut_off(timeout: Duration) -> Outcome {
     Outcome::Ambiguous {
         reason: format!("no answer within {}", redeliver::duration::display(timeout)),
+        asked: None,
+    }
+}
+
+/// Of what must not come twice, that it may have come has to be written down before its relay ends.
+fn left_behind() -> Outcome {
+    Outcome::Ambiguous {
+        reason: "the relay was stopped before the answer came".to_owned(),
         asked: None,
     }
 }
