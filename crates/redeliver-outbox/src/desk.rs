@@ -29,7 +29,7 @@ pub use look::{
     Depth, Holder, Issue, IssueDetail, Known, Look, Outlook, Pulse, Standing, StandingLane, Storage,
     TableStorage,
 };
-pub use patch::{NoSight, Patch, PatchPreview, Patched, Refused, Sight};
+pub use patch::{NoSight, Patch, PatchPreview, Patched, Refused, Sight, unpatched};
 pub use replay::{Branch, Replay, Replayed};
 pub use schema::{Layout, Migration, Schema};
 pub use search::Searched;

@@ -512,7 +512,7 @@ impl Destination for Silent {
 
 #[tokio::test]
 async fn what_must_not_come_twice_is_written_down_before_a_relay_ends() {
-    for idempotent in [false, true] {
+    for (idempotent, shutdown) in [(false, 400), (false, 0), (true, 400)] {
         let store = store(1).await;
         store.enqueue(&[NewMessage::to("there")]).await.unwrap();
         let silent = Silent::default();
@@ -522,7 +522,7 @@ async fn what_must_not_come_twice_is_written_down_before_a_relay_ends() {
             ..Route::to(silent.clone())
         };
         let config = RelayConfig {
-            shutdown: Duration::from_millis(400),
+            shutdown: Duration::from_millis(shutdown),
             ..RelayConfig::unique()
         };
         let routes = Routes::new().with("there", route);

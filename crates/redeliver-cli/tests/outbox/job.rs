@@ -119,7 +119,10 @@ fn a_job_stops_by_itself_when_they_die_again() {
     );
     let over = folder.run(&["job", "pause", "1"]);
     assert_eq!(over.code, Some(3), "{over:?}");
-    assert!(over.err.contains("job 1 is over: stopped by itself"), "{over:?}");
+    assert!(
+        over.err.contains("resume it with a reason, or make a new one"),
+        "{over:?}"
+    );
     lab.configure(&folder, "/ok");
     let _relay = Relay::start(&folder);
     let resumed = folder

@@ -266,7 +266,7 @@ async fn several<D: Desk + ?Sized>(
             what,
         };
         let Some(edit) = patch.edit(letter) else {
-            patched.refused.push(refused("its payload is no JSON".to_owned()));
+            patched.refused.push(refused(unpatched(letter).to_owned()));
             continue;
         };
         if edit == Edit::default() {
@@ -301,6 +301,15 @@ async fn happened<D: Desk + ?Sized>(desk: &D, number: i64, seen: Seen) -> Result
         Some(detail) => seen.since(detail.seen(), &detail.audit),
     };
     Ok(Refused { number, status, what })
+}
+
+/// Why nothing can be done to a letter.
+#[must_use]
+pub fn unpatched(letter: &Record) -> &'static str {
+    match letter.hidden {
+        Some(hidden) if hidden.whole => "all of its payload is hidden, and so it cannot be patched",
+        _ => "its payload is no JSON",
+    }
 }
 
 #[cfg(test)]

@@ -235,8 +235,10 @@ pub(super) async fn edit(
             ),
         });
     }
+    let moved_to = edit.destination.as_deref();
+    let moved_to = moved_to.filter(|to| *to != detail.record.destination);
     dead::check_edit(&edit, &detail)
-        .and_then(|()| dead::check_moved(&site.about.routes, edit.destination.as_deref()))
+        .and_then(|()| dead::check_moved(&site.about.routes, moved_to))
         .map_err(|error| Problem::bad_request(error.to_string()))?;
     let act = form.act(&caller)?;
     if let Err(error) = site.desk.edit(message, &edit, &act).await {

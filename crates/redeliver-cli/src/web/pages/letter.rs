@@ -27,7 +27,7 @@ use super::{
     words::Chip,
 };
 use crate::{
-    commands::outbox::payload::is_broken_json,
+    commands::outbox::{dead::check_moved, payload::is_broken_json},
     readable,
     web::{problem::Problem, site::Site},
 };
@@ -204,7 +204,8 @@ pub(super) async fn save(
             seen: edit.seen,
             ..Edit::default()
         };
-    let wrong = refused(&edit, &detail);
+    let moved = check_moved(&site.about.routes, edit.destination.as_deref());
+    let wrong = refused(&edit, &detail).or(moved.err().map(|error| error.to_string()));
     if let (Some("save" | "save-and-redrive"), None) = (fields.get("step"), &wrong) {
         return kept(&site, &acting, &detail, &edit, nothing).await;
     }

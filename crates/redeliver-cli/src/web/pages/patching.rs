@@ -24,7 +24,7 @@ use super::{
     words::{Chip, counted},
 };
 use crate::{
-    commands::outbox::dead::patch_note,
+    commands::outbox::dead::{check_moved, patch_note},
     readable,
     web::{problem::Problem, site::Site},
 };
@@ -87,13 +87,14 @@ struct Told {
 }
 
 /// What is to be changed in each.
-fn change(fields: &Fields) -> Result<Patch, String> {
+fn change(fields: &Fields, routes: &Routes) -> Result<Patch, String> {
     let text = fields.get("patch").unwrap_or("{}");
     let patch = Patch {
         fields: serde_json::from_str(text)
             .map_err(|error| format!("The patch is no JSON object ({error})."))?,
         destination: fields.get("new_destination").map(str::to_owned),
     };
+    check_moved(routes, patch.destination.as_deref()).map_err(|error| error.to_string())?;
     match patch.is_empty() {
         true => Err("The patch changes nothing: name at least one field, or another destination.".to_owned()),
         false => Ok(patch),
@@ -107,7 +108,7 @@ fn words(patch: &Patch) -> String {
 
 fn sample(patch: &Patch, record: &Record, routes: &Routes) -> Sample {
     let edit = patch.shown(record, &record.secrecy(routes));
-    let note = patch_note(edit.as_ref());
+    let note = patch_note(record, edit.as_ref());
     let edit = edit.unwrap_or_default();
     let moves = edit.destination.as_ref().map(|new| {
         let (old, new) = (readable::line(&record.destination, 60), readable::line(new, 60));
@@ -159,7 +160,7 @@ async fn patching(
 pub(super) async fn save(State(site): State<Arc<Site>>, acting: Acting) -> Answered {
     let fields = &acting.fields;
     let narrowing = chosen(fields)?;
-    let change = change(fields);
+    let change = change(fields, &site.about.routes);
     // Whoever changes the patch after the look has another look first.
     let shown_before = |patch: &Patch| fields.exact("previewed") == Some(words(patch).as_str());
     if let (Some("save"), Ok(patch)) = (fields.get("step"), &change)

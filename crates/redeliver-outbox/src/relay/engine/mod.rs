@@ -294,14 +294,23 @@ impl Engine {
     }
 
     /// Gives back what is left, and removes the worker's sign of life. A database that does not answer is left to find out by itself.
-    async fn say_goodbye(self) -> Finished {
-        let abandoned = self.window.held();
+    async fn say_goodbye(mut self) -> Finished {
+        self.cut_off.send_replace(true);
+        while let Some(Some(event)) = self.tasks.next().now_or_never() {
+            self.handle(event);
+        }
+        let mut abandoned = self.window.held();
+        let unsettled = self.settling.unwritten();
         let (store, worker) = (&self.relay.store, &self.relay.config.worker);
         let leases: Vec<Lease> = self.window.leases().collect();
         drop(self.tasks);
         self.relay.figures.at_rest();
         let unwritten: Vec<_> = self.holding.unwritten().collect();
         let goodbye = async {
+            if !unsettled.is_empty() {
+                store.settle(worker, &unsettled).await?;
+                abandoned = abandoned.saturating_sub(unsettled.len());
+            }
             for hold in unwritten {
                 store.hold(worker, hold).await?;
             }

@@ -29,6 +29,11 @@ impl Settling {
         self.pending.push(settlement);
     }
 
+    /// What is still to be written when a relay ends.
+    pub(super) fn unwritten(&mut self) -> Vec<Settlement> {
+        std::mem::take(&mut self.pending)
+    }
+
     pub(super) fn forget(&mut self, shard: u16) {
         self.pending.retain(|settlement| settlement.lease.shard != shard);
     }

@@ -38,6 +38,13 @@ impl Turn {
         };
         match (self, job.state) {
             (Self::Resume, JobState::Stopped) => again(&mut job, act, &said)?,
+            (_, JobState::Stopped) => {
+                let what = format!("job {id} {}", job.note);
+                return refuse(
+                    what,
+                    "resume it with a reason, or make a new one for what is left",
+                );
+            }
             (_, over) if over.is_over() => {
                 let what = format!("job {id} is over: {}", ended(&job));
                 return refuse(what, "make a new one for what is left");

@@ -84,7 +84,8 @@ pub(super) async fn run(args: &EditArgs, outbox: &Outbox) -> anyhow::Result<Exit
         redrive: false,
     };
     check(&edit, &detail)?;
-    check_known(outbox, edit.destination.as_deref())?;
+    let moved_to = edit.destination.as_deref();
+    check_known(outbox, moved_to.filter(|to| *to != record.destination))?;
     outbox
         .desk()
         .edit(args.id, &edit, &args.who.act(&args.why))

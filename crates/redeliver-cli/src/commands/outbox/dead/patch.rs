@@ -165,7 +165,7 @@ fn show(preview: &PatchPreview, patch: &Patch, routes: &Routes) {
 fn sample(letter: &Record, patch: &Patch, routes: &Routes) -> Vec<String> {
     let edit = patch.shown(letter, &letter.secrecy(routes));
     let mut head = format!("message {}", letter.id.number());
-    if let Some(note) = note(edit.as_ref()) {
+    if let Some(note) = note(letter, edit.as_ref()) {
         return vec![format!("{head}: nothing, {note}")];
     }
     let edit = edit.unwrap_or_default();

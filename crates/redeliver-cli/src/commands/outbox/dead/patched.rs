@@ -2,7 +2,7 @@
 
 use redeliver_outbox::{
     MessageId,
-    desk::{Edit, Patch, PatchPreview, Patched, Record, Refused},
+    desk::{Edit, Patch, PatchPreview, Patched, Record, Refused, unpatched},
     destination::Routes,
 };
 use serde::Serialize;
@@ -57,7 +57,7 @@ struct SampleForm<'a> {
 impl<'a> SampleForm<'a> {
     fn of(letter: &'a Record, patch: &Patch, routes: &Routes) -> Self {
         let edit = patch.shown(letter, &letter.secrecy(routes));
-        let note = note(edit.as_ref());
+        let note = note(letter, edit.as_ref());
         let edit = edit.unwrap_or_default();
         Self {
             id: letter.id.to_string(),
@@ -73,9 +73,9 @@ impl<'a> SampleForm<'a> {
 }
 
 /// Why a patch does nothing to a dead letter; none if it does.
-pub(crate) fn note(edit: Option<&Edit>) -> Option<&'static str> {
+pub(crate) fn note(letter: &Record, edit: Option<&Edit>) -> Option<&'static str> {
     match edit {
-        None => Some("its payload is no JSON"),
+        None => Some(unpatched(letter)),
         Some(edit) if *edit == Edit::default() => Some("it is so already"),
         Some(_) => None,
     }

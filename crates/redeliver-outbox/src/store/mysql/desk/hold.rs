@@ -50,8 +50,12 @@ pub(super) async fn end(
         return Ok(None);
     };
     hold::unchanged(&held, seen)?;
-    work.run(include_str!("../sql/resume.sql"), (destination,))
-        .await?;
+    let ended = work.run(include_str!("../sql/resume.sql"), (destination,));
+    if ended.await? == 0 {
+        // None was there to lock, and somebody else has ended the one that came.
+        work.abandon().await?;
+        return Ok(None);
+    }
     let detail = hold::audited(destination, held.cause);
     audit::append(&mut work, act, "resume", None, &detail).await?;
     work.commit().await?;

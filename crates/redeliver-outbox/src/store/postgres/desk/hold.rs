@@ -52,14 +52,19 @@ pub(super) async fn end(
     session
         .query(include_str!("../sql/lock_hold.sql"), &parameters)
         .await?;
-    let held = hold::of(all(&session).await?, destination);
-    if let Some(held) = &held {
-        hold::unchanged(held, seen)?;
-        session
+    let mut held = hold::of(all(&session).await?, destination);
+    if let Some(hold) = &held {
+        hold::unchanged(hold, seen)?;
+        let ended = session
             .execute(include_str!("../sql/resume.sql"), &parameters)
             .await?;
-        let detail = hold::audited(destination, held.cause);
-        audit::append(&session, act, "resume", None, &detail).await?;
+        // None was there to lock, and somebody else has ended the one that came.
+        if ended > 0 {
+            let detail = hold::audited(destination, hold.cause);
+            audit::append(&session, act, "resume", None, &detail).await?;
+        } else {
+            held = None;
+        }
     }
     session.commit().await?;
     session.closed();
