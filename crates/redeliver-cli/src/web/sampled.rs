@@ -1,7 +1,10 @@
 //! What takes long to count is counted in the background, only while somebody looks, and never for more than a small share of the time.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -15,6 +18,8 @@ use super::problem::Problem;
 pub(crate) const EXACT: Duration = Duration::from_millis(1_000);
 /// How long an answer waits for a count that is under way.
 const PATIENCE: Duration = Duration::from_millis(25);
+/// How long an answer that follows an operator's change waits for a count that began after it.
+const CHANGE_PATIENCE: Duration = Duration::from_secs(2);
 /// A count rests so many times as long as it took: a database that is slow to count has better things to do, and there are five of them.
 const REST: u32 = 49;
 
@@ -24,6 +29,8 @@ pub(crate) struct Counted<T> {
     pub(crate) value: Arc<T>,
     at: Moment,
     took: Duration,
+    /// How many changes had been made here when the count began.
+    changes: u64,
 }
 
 impl<T> Clone for Counted<T> {
@@ -32,6 +39,7 @@ impl<T> Clone for Counted<T> {
             value: Arc::clone(&self.value),
             at: self.at,
             took: self.took,
+            changes: self.changes,
         }
     }
 }
@@ -60,8 +68,8 @@ type Latest<T> = Option<Result<Counted<T>, Problem>>;
 pub(crate) struct Sampled<T> {
     latest: watch::Sender<Latest<T>>,
     under_way: Arc<Mutex<bool>>,
-    /// What was counted before is not true any more.
-    outdated: Mutex<Moment>,
+    /// How many changes have been made here: a count that began before the last one is outdated.
+    changes: AtomicU64,
 }
 
 impl<T> Default for Sampled<T> {
@@ -69,7 +77,7 @@ impl<T> Default for Sampled<T> {
         Self {
             latest: watch::Sender::new(None),
             under_way: Arc::default(),
-            outdated: Mutex::new(Moment::ZERO),
+            changes: AtomicU64::new(0),
         }
     }
 }
@@ -121,14 +129,45 @@ impl<T: Send + Sync + 'static> Sampled<T> {
         }
     }
 
-    /// Something was changed, and whoever did it wants to see it.
-    pub(crate) fn outdate(&self) {
-        *self.outdated.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
+    /// The newest count that began after the last change made here, within [`CHANGE_PATIENCE`]; without a change, as [`Self::get`].
+    ///
+    /// # Errors
+    /// The last count failed.
+    pub(crate) async fn get_since_change<C, F>(&self, count: C) -> Result<Option<Counted<T>>, Problem>
+    where
+        C: Fn() -> F,
+        F: Future<Output = store::Result<T>> + Send + 'static,
+    {
+        if self.changes.load(Ordering::Acquire) > 0 {
+            let mut news = self.latest.subscribe();
+            let counting = async {
+                // A count that is under way may have begun before the change: then another one follows it.
+                while self.is_outdated(news.borrow_and_update().as_ref()) {
+                    self.begin(&count);
+                    let _never_closed = news.changed().await;
+                }
+            };
+            let _in_time = tokio::time::timeout(CHANGE_PATIENCE, counting).await;
+        }
+        self.get(count).await
     }
 
-    /// Whether nothing was changed here since it was begun to be counted.
+    fn is_outdated(&self, latest: Option<&Result<Counted<T>, Problem>>) -> bool {
+        match latest {
+            None => true,
+            Some(Ok(counted)) => !self.is_true(counted),
+            Some(Err(_)) => false,
+        }
+    }
+
+    /// Marks everything counted so far as outdated: somebody changed something here.
+    pub(crate) fn outdate(&self) {
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether nothing was changed here since the count began.
     pub(crate) fn is_true(&self, counted: &Counted<T>) -> bool {
-        counted.at > *self.outdated.lock().unwrap_or_else(PoisonError::into_inner)
+        counted.changes == self.changes.load(Ordering::Acquire)
     }
 
     fn begin<C, F>(&self, count: C)
@@ -143,12 +182,15 @@ impl<T: Send + Sync + 'static> Sampled<T> {
             }
         }
         let (latest, under_way) = (self.latest.clone(), Arc::clone(&self.under_way));
+        // Read before the count begins: a change that comes later outdates it.
+        let changes = self.changes.load(Ordering::Acquire);
         let (at, counting) = (clock::now(), count());
         tokio::spawn(async move {
             let counted = counting.await.map_err(Problem::from).map(|value| Counted {
                 value: Arc::new(value),
                 at,
                 took: clock::now().since(at),
+                changes,
             });
             *under_way.lock().unwrap_or_else(PoisonError::into_inner) = false;
             latest.send_replace(Some(counted));
@@ -222,10 +264,37 @@ mod tests {
         let before = sampled.get(|| async { Ok(1) }).await.unwrap().unwrap();
         sampled.outdate();
         assert!(!sampled.is_true(&before));
-        tokio::time::advance(Duration::from_millis(1)).await;
         let after = sampled.get(|| async { Ok(2) }).await.unwrap().unwrap();
         assert_eq!(*after.value, 2);
         assert!(sampled.is_true(&after));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_is_seen_by_the_next_look_however_slow_the_count() {
+        let sampled = Sampled::default();
+        let held = Arc::new(AtomicU32::new(1));
+        let count = || {
+            let held = Arc::clone(&held);
+            async move {
+                let seen = held.load(Ordering::Relaxed);
+                tokio::time::sleep(PATIENCE * 4).await;
+                Ok(seen)
+            }
+        };
+        assert!(sampled.get_since_change(count).await.unwrap().is_none());
+        // The count under way has seen what was there before the change.
+        held.store(2, Ordering::Relaxed);
+        sampled.outdate();
+        assert_eq!(*sampled.get_since_change(count).await.unwrap().unwrap().value, 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_count_that_never_ends_after_a_change_keeps_nobody_for_ever() {
+        let sampled = Sampled::default();
+        assert_eq!(*sampled.get(|| async { Ok(1) }).await.unwrap().unwrap().value, 1);
+        sampled.outdate();
+        let stuck = || std::future::pending::<store::Result<i32>>();
+        assert_eq!(*sampled.get_since_change(stuck).await.unwrap().unwrap().value, 1);
     }
 
     #[tokio::test(start_paused = true)]

@@ -120,8 +120,10 @@ impl Site {
 
     /// The same with workers, holds and shards of this moment: whether anything is delivered at all must not be as old as the last count.
     pub(crate) async fn told(&self) -> Result<Told, Problem> {
-        let desk = Arc::clone(&self.desk);
-        let beat = self.known.beat.get(move || async move { desk.pulse().await });
+        let beat = self.known.beat.get_since_change(|| {
+            let desk = Arc::clone(&self.desk);
+            async move { desk.pulse().await }
+        });
         // First, so that what is told in a millisecond does not wait behind what takes long to count.
         let (beat, counted) = tokio::try_join!(beat, self.status())?;
         let figures = counted.as_ref().map(|counted| (*counted.value).clone());
