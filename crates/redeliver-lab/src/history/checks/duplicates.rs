@@ -150,6 +150,28 @@ mod tests {
     }
 
     #[test]
+    fn a_relay_that_was_stopped_past_its_lease_may_send_again_once_it_owns_the_shard_again() {
+        let mut history = sent(1);
+        history.arrivals[0].at = LEASE * 3;
+        history.arrivals[0].answered_at = LEASE * 3;
+        again(&mut history, 1, LEASE * 4);
+        assert_eq!(caught(&history), ["duplicates"]);
+        history.disturbances.push(Disturbance {
+            kind: DisturbanceKind::Stop,
+            relay: Some(1),
+            from: LEASE,
+            until: LEASE * 3 - 400,
+        });
+        assert!(caught(&history).is_empty());
+        history.disturbances[0].from = LEASE * 3 - 1000;
+        assert_eq!(
+            caught(&history),
+            ["duplicates"],
+            "its lease did not end: the verdict was written"
+        );
+    }
+
+    #[test]
     fn a_restart_does_not_bring_back_what_was_written_before() {
         let mut history = sent(1);
         again(&mut history, 2, LEASE * 5);

@@ -119,16 +119,23 @@ impl<'a> View<'a> {
             .or_else(|| self.begun_before_a_stop(first, second))
     }
 
-    /// The first came from a relay that had only just been let go on, and finished what it had begun before it was stopped: the other
-    /// is the new owner's.
+    /// The first came from a relay that had only just been let go on, and finished what it had begun before it was stopped. The other
+    /// is the new owner's; or its own, if it lost its shards while it was stopped, so that its verdict was refused, and got them back.
     fn begun_before_a_stop(&self, first: &Arrival, second: &Arrival) -> Option<DisturbanceKind> {
-        let just_now = first.at.saturating_sub(self.history.lease / 10);
-        let stopped = self.history.disturbances.iter().any(|disturbance| {
-            disturbance.kind == DisturbanceKind::Stop
-                && disturbance.relay == Some(first.relay)
+        let lease = self.history.lease;
+        let just_now = first.at.saturating_sub(lease / 10);
+        let stopped = self.history.disturbances.iter().find(|disturbance| {
+            let held_up = match disturbance.kind {
+                DisturbanceKind::Stop => disturbance.relay == Some(first.relay),
+                DisturbanceKind::Stall => true,
+                DisturbanceKind::Kill | DisturbanceKind::Restart | DisturbanceKind::Cut => false,
+            };
+            let lease_ended = disturbance.until.saturating_sub(disturbance.from) >= lease - lease / 8;
+            held_up
                 && (just_now..=first.at).contains(&disturbance.until)
+                && (first.relay != second.relay || lease_ended)
         });
-        (stopped && first.relay != second.relay).then_some(DisturbanceKind::Stop)
+        stopped.map(|disturbance| disturbance.kind)
     }
 
     fn outdated(&self, first: &Arrival, second: &Arrival) -> Option<DisturbanceKind> {
