@@ -16,7 +16,7 @@ use redeliver_outbox::{
     DeadReason, MessageId, NewMessage,
     desk::{Act, Desk as _, Enqueued, Filter, Layout, MessageRef, Page, Schema as _},
     destination::{Delivery, Destination, LanePolicy, Outcome, Route, Routes},
-    relay::{Finished, Relay, RelayConfig},
+    relay::{Finished, Happening, Relay, RelayConfig, Witness},
     state::Status,
     store::{LaneId, SqliteStore},
 };
@@ -544,4 +544,57 @@ async fn what_must_not_come_twice_is_written_down_before_a_relay_ends() {
         let error = found.record.last_error.unwrap();
         assert!(error.contains("stopped before the answer came"), "{error}");
     }
+}
+
+/// Notes which messages were put back without an attempt that counts.
+#[derive(Clone, Debug, Default)]
+struct PutBack(Arc<Mutex<Vec<i64>>>);
+
+impl Witness for PutBack {
+    fn saw(&self, happening: Happening<'_>) {
+        if let Happening::Ended {
+            message,
+            counts: false,
+            ..
+        } = happening
+        {
+            self.0.lock().unwrap().push(message.number());
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_sent_under_a_lease_that_ended_while_the_process_was_stopped() {
+    let store = store(1).await;
+    let lease = Duration::from_millis(400);
+    let stopped = AtomicU32::new(0);
+    // The first send holds the only thread for longer than the lease, as a stopped process would.
+    let handle = Handle::new(move |_| {
+        if stopped.fetch_add(1, Ordering::SeqCst) == 0 {
+            redeliver::clock::block(lease);
+        }
+        Outcome::Delivered
+    });
+    store
+        .enqueue(&[NewMessage::to("there"), NewMessage::to("there")])
+        .await
+        .unwrap();
+    let put_back = PutBack::default();
+    let config = RelayConfig {
+        lease,
+        ..RelayConfig::unique()
+    };
+    let routes = Routes::new().with("there", route(&handle));
+    let relay = Relay::new(Arc::new(store.clone()), routes, config).witnessed_by(Arc::new(put_back.clone()));
+    let (stop, stopped) = oneshot::channel();
+    let ended = tokio::spawn(relay.run(async move {
+        let _ = stopped.await;
+    }));
+    until_quiet(&store).await;
+    assert_eq!(handle.arrived().len(), 2);
+    assert!(
+        !put_back.0.lock().unwrap().is_empty(),
+        "the second one waited for the next beat"
+    );
+    assert!(Running { stop, ended }.stop().await.clean);
 }

@@ -2,10 +2,9 @@ use std::{sync::Arc, time::Duration};
 
 use redeliver::Moment;
 
-use super::{Engine, Event};
+use super::{Engine, Event, lease_end::LeaseEnd};
 use crate::{
     live::Live,
-    plants::{Plant, planted},
     relay::{
         membership::rebalance,
         trouble::{Statement, Trouble},
@@ -23,9 +22,9 @@ pub(super) struct Beating {
     next: Moment,
     /// When shards last came or went: a beat that was sent before says nothing of them.
     changed: Moment,
-    /// Until when the worker's lease surely holds, on our own clock: counted from before the beat was sent, so that a process that
-    /// was stopped for longer knows it before it sends anything.
-    valid_until: Moment,
+    /// Until when the worker's lease surely holds: counted from before the beat was sent, so that a process that was stopped for
+    /// longer knows it before it sends anything.
+    lease_end: LeaseEnd,
     trouble: Trouble,
     claim_trouble: Trouble,
     release_trouble: Trouble,
@@ -40,7 +39,11 @@ const AFTER_EXPIRY: Duration = Duration::from_millis(5);
 
 impl Beating {
     pub(super) fn lease_holds(&self, now: Moment) -> bool {
-        now < self.valid_until || planted(Plant::LeaseNotMinded)
+        self.lease_end.is_ahead(now)
+    }
+
+    pub(super) const fn lease_end(&self) -> LeaseEnd {
+        self.lease_end
     }
 
     pub(super) const fn is_changing_shards(&self) -> bool {
@@ -84,9 +87,14 @@ impl Engine {
             destinations: live,
         };
         let store = Arc::clone(&self.relay.store);
+        let lease_end = LeaseEnd::of_beat(now, beat.lease);
         self.tasks.push(Box::pin(async move {
             let result = store.beat(&beat).await;
-            Event::Beaten { issued: now, result }
+            Event::Beaten {
+                issued: now,
+                lease_end,
+                result,
+            }
         }));
     }
 
@@ -103,7 +111,13 @@ impl Engine {
             .collect()
     }
 
-    pub(super) fn beat_ended(&mut self, issued: Moment, result: Result<Membership>, now: Moment) {
+    pub(super) fn beat_ended(
+        &mut self,
+        issued: Moment,
+        lease_end: LeaseEnd,
+        result: Result<Membership>,
+        now: Moment,
+    ) {
         self.beating.under_way = false;
         match result {
             Ok(membership) => {
@@ -120,9 +134,8 @@ impl Engine {
                 self.follow_holds(&membership.holds, issued, now);
                 self.count_renewal(now);
                 let lease = self.relay.config.lease;
-                // An eighth is left for what is begun at the last moment to reach the database before the lease ends there.
                 if self.reconcile(&membership, issued) {
-                    self.beating.valid_until = issued.plus(lease - lease / 8);
+                    self.beating.lease_end = lease_end;
                     self.share(&membership, issued, now);
                 } else {
                     self.beating.next = now.plus(lease / 100);

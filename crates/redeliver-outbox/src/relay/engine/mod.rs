@@ -2,6 +2,7 @@
 
 mod beat;
 mod hold;
+mod lease_end;
 mod read;
 mod send;
 mod settle;
@@ -11,6 +12,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 
 use futures_core::future::BoxFuture;
 use futures_util::{FutureExt as _, StreamExt as _, stream::FuturesUnordered};
+use lease_end::LeaseEnd;
 use redeliver::{Moment, clock};
 use tokio::sync::watch;
 
@@ -51,6 +53,14 @@ enum Event {
         took: Duration,
         traced: Option<Box<Traced>>,
     },
+    /// The lease ended before the send began.
+    Unsent {
+        message: Arc<Message>,
+        lease: Lease,
+        route: usize,
+        attempt: u32,
+        begun: Begun,
+    },
     Unparked {
         /// None for all destinations that there is no route for.
         route: Option<usize>,
@@ -70,6 +80,7 @@ enum Event {
     },
     Beaten {
         issued: Moment,
+        lease_end: LeaseEnd,
         result: Result<Membership>,
     },
     Held {
@@ -211,6 +222,13 @@ impl Engine {
                 };
                 self.attempt_ended(&message, lease, route, ended, traced.as_deref(), now);
             }
+            Event::Unsent {
+                message,
+                lease,
+                route,
+                attempt,
+                begun,
+            } => self.unsent(&message, lease, (route, attempt), begun, now),
             Event::Read {
                 reader,
                 demand,
@@ -225,7 +243,11 @@ impl Engine {
                 self.relay.figures.settling.took(took);
                 self.settle_ended(batch, result, now);
             }
-            Event::Beaten { issued, result } => self.beat_ended(issued, result, now),
+            Event::Beaten {
+                issued,
+                lease_end,
+                result,
+            } => self.beat_ended(issued, lease_end, result, now),
             Event::Held { route, result } => self.hold_ended(route, result, now),
             Event::Claimed(result) => self.claim_ended(result, now),
             Event::Released { leases, result } => self.release_ended(&leases, result, now),

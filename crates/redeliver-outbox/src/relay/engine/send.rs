@@ -120,8 +120,19 @@ impl Engine {
         let secrecy = treatment.secrecy.clone();
         let mut stopped = (!treatment.idempotent).then(|| self.cut_off.subscribe());
         let traced = self.trace(&message);
+        let lease_end = self.beating.lease_end();
         self.tasks.push(Box::pin(async move {
             let started = clock::now();
+            // The process may have been stopped since its turn was decided: then the message is another relay's.
+            if !lease_end.is_ahead(started) {
+                return Event::Unsent {
+                    message,
+                    lease,
+                    route,
+                    attempt,
+                    begun,
+                };
+            }
             let delivery = Delivery {
                 message: &message,
                 attempt,
@@ -197,6 +208,25 @@ impl Engine {
                 ending,
             });
         }
+    }
+
+    /// The lease ended before the send began: the message is as it was before, and the destination was not asked.
+    pub(super) fn unsent(
+        &mut self,
+        message: &Arc<Message>,
+        lease: Lease,
+        (route, attempt): (usize, u32),
+        begun: Begun,
+        now: Moment,
+    ) {
+        self.window.sent(route);
+        self.relay.figures.route(Some(route)).unsent();
+        self.conducts[route].unsent(begun, now);
+        let outcome = Outcome::Retry {
+            class: Class::Transient,
+            reason: "not sent: the lease had ended".to_owned(),
+        };
+        self.put_back(message, lease, attempt, &outcome, Duration::ZERO);
     }
 
     /// What came of it says nothing of the message, which is as it was before.

@@ -69,6 +69,11 @@ impl Counted {
         count(&self.ended, &ENDINGS, word, "transient");
     }
 
+    /// What had begun was not sent after all.
+    pub(in crate::relay) fn unsent(&self) {
+        self.in_flight.take(1);
+    }
+
     pub(super) fn at_rest(&self) {
         self.in_flight.set(0);
     }

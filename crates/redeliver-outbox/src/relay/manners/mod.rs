@@ -221,6 +221,14 @@ impl Conduct {
         })
     }
 
+    /// What had begun was not sent after all: nothing is known of the destination.
+    pub(super) fn unsent(&mut self, mut begun: Begun, now: Moment) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if let Some(permit) = begun.permit.take() {
+            self.breaker.settle(now, permit, Verdict::Abandoned);
+        }
+    }
+
     /// It has ended. Says whether the destination is to be held for it.
     pub(super) fn ended(
         &mut self,
