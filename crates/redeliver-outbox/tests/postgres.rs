@@ -20,6 +20,8 @@ mod lost;
 mod pooler;
 #[path = "postgres/reader.rs"]
 mod reader;
+#[path = "postgres/rewrite.rs"]
+mod rewrite;
 #[path = "postgres/schema.rs"]
 mod schema;
 #[path = "postgres/sequence.rs"]
