@@ -20,6 +20,8 @@ mod lost;
 mod pooler;
 #[path = "postgres/reader.rs"]
 mod reader;
+#[path = "postgres/relay.rs"]
+mod relay;
 #[path = "postgres/rewrite.rs"]
 mod rewrite;
 #[path = "postgres/schema.rs"]
@@ -28,3 +30,5 @@ mod schema;
 mod sequence;
 #[path = "postgres/settle.rs"]
 mod settle;
+#[path = "postgres/strange.rs"]
+mod strange;
