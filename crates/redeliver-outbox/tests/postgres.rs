@@ -20,9 +20,15 @@ mod lost;
 mod pooler;
 #[path = "postgres/reader.rs"]
 mod reader;
+#[path = "postgres/relay.rs"]
+mod relay;
+#[path = "postgres/rewrite.rs"]
+mod rewrite;
 #[path = "postgres/schema.rs"]
 mod schema;
 #[path = "postgres/sequence.rs"]
 mod sequence;
 #[path = "postgres/settle.rs"]
 mod settle;
+#[path = "postgres/strange.rs"]
+mod strange;

@@ -120,13 +120,12 @@ impl Window {
         if !self.is_as_asked(message.shard) {
             return None;
         }
-        // A number that was given a second time is another message's; the one that had it is gone.
-        if self
-            .held
-            .get(&number)
-            .is_some_and(|held| held.message.id != message.id)
-        {
-            self.forget_message(number);
+        match self.held.get(&number) {
+            // Each shard has its own row of a number that was given twice: one waits until the other is done.
+            Some(held) if held.lease.shard != message.shard => return self.wait_for_namesake(&message, now),
+            // In the same shard the one that had the number is gone.
+            Some(held) if held.message.id != message.id => self.forget_message(number),
+            _ => {}
         }
         let asked = self.asked.as_ref();
         let known = self.held.contains_key(&number)
@@ -172,6 +171,19 @@ impl Window {
         })
     }
 
+    /// The message comes again as due.
+    fn wait_for_namesake(&mut self, message: &Message, now: Timestamp) -> Option<Settlement> {
+        let lease = self.shards.get(&message.shard)?.lease;
+        let until = now.plus(NOT_NOW);
+        if let (Some(route), Some(key)) = (self.tracks.index(&message.destination), &message.key) {
+            let lane = self.lanes.entry(LaneKey::new(lease.shard, route, key));
+            let behind = lane.or_default().schedule(message.number(), Some(until));
+            self.let_all_go(behind);
+        }
+        let verdict = Verdict::Postponed(Until::At(until));
+        Some(Settlement::of(message, lease, verdict))
+    }
+
     fn unknown_destination(&self, message: &Message) -> Verdict {
         if message.is_event() {
             return fan_out::no_route(message);
@@ -197,6 +209,7 @@ impl Window {
         let room = self.tracks.has_room(route);
         let until = match arrival.source {
             Source::Fresh => not_yet(&arrival.message, now).map(Until::At),
+            Source::Due if let Some(due) = never_scheduled_yet(&arrival.message, now) => Some(Until::At(due)),
             Source::Due if !self.tracks.is_parked(route) && (self.tracks.was_expected(route) || room) => None,
             Source::Due => Some(Until::At(Timestamp::PARKED)),
         };
@@ -242,6 +255,8 @@ impl Window {
         // What cannot go yet makes room for others that are due.
         let until = if parked {
             Timestamp::PARKED
+        } else if let Some(due) = never_scheduled_yet(&arrival.message, now) {
+            due
         } else {
             match lane.push_due(number) {
                 Due::Taken => {
@@ -271,6 +286,11 @@ impl Window {
 fn not_yet(message: &Message, now: Timestamp) -> Option<Timestamp> {
     let asked = message.not_before.filter(|_| !planted(Plant::NotBeforeIgnored));
     asked.filter(|&due| due > now)
+}
+
+/// The same, of a message that came as due without ever having been scheduled.
+fn never_scheduled_yet(message: &Message, now: Timestamp) -> Option<Timestamp> {
+    not_yet(message, now).filter(|_| message.next_attempt_at.is_none())
 }
 
 /// Held only until its verdict is written.

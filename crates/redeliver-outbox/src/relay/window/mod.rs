@@ -337,7 +337,9 @@ impl Window {
             let (route, number) = self.tracks.next()?;
             let waiting = self.held.get_mut(&number);
             // What was let go while it waited for its turn leaves its number behind.
-            let Some(held) = waiting.filter(|held| held.stage == Stage::Waiting) else {
+            // So does another message that had the number before.
+            let Some(held) = waiting.filter(|held| held.stage == Stage::Waiting && held.route == Some(route))
+            else {
                 continue;
             };
             held.stage = Stage::Busy;

@@ -55,6 +55,23 @@ impl Shards {
     }
 }
 
+/// Above this, too few numbers are left for the sequence to go on behind them.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+const LAST_ROOM: i64 = 1 << 59;
+
+/// A message has a number that was not given yet; `set` says how the next one becomes a higher one.
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+pub(in crate::store) fn numbers(highest: i64, last: i64, set: &str) -> Finding {
+    let what = format!(
+        "a message has the number {highest}, and the last that was given is {last}: an insert that gets a number in use fails"
+    );
+    if highest > LAST_ROOM {
+        let next = "remove the rows with the highest numbers: too few numbers are left above them";
+        return Finding::problem("sequence", what, next);
+    }
+    Finding::problem("sequence", what, set)
+}
+
 /// A server's clock beside this machine's.
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(in crate::store) fn clocks(there: Timestamp, here: Timestamp) -> Finding {

@@ -11,6 +11,8 @@ use crate::Timestamp;
 
 /// The database at the time of a read.
 pub(super) struct Now {
+    /// The last number that was given. It is read after the snapshot was taken: no row that the snapshot shows and that took its number
+    /// from the sequence is above it.
     pub(super) sequence: i64,
     pub(super) snapshot: Snapshot,
     pub(super) running: Pending,
@@ -19,6 +21,8 @@ pub(super) struct Now {
     pub(super) next_due: Option<Timestamp>,
     /// Since when the server runs.
     pub(super) started: Timestamp,
+    /// Whether there are rows above the sequence.
+    pub(super) strange: bool,
 }
 
 impl Now {
@@ -37,6 +41,7 @@ impl Now {
             due: get(moment, 3)?,
             next_due: row::maybe_time(moment, 4)?,
             started: row::time(moment, 5)?,
+            strange: get(moment, 6)?,
         })
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use futures_core::future::BoxFuture;
-use futures_util::future::{try_join_all, try_join4};
+use futures_util::future::{try_join_all, try_join4, try_join5};
 use tokio_postgres::types::Type;
 
 use super::{
@@ -93,10 +93,10 @@ impl PostgresReader {
 
         let spans = self.segments.to_read(&now.snapshot);
         let fresh = demand.fresh > 0 && (!spans.is_empty() || !self.nothing_new(&now));
-        let due = demand.due > 0 && now.due;
+        let due = demand.due > 0 && (now.due || now.strange);
         let mut found = Found {
             now: now.clock,
-            more: now.due && demand.due == 0,
+            more: (now.due || now.strange) && demand.due == 0,
             next_due: now.next_due.map(|due| due.since(now.clock)),
             ..Found::default()
         };
@@ -105,7 +105,7 @@ impl PostgresReader {
         }
         if fresh || due || !demand.lanes.is_empty() {
             let limits = Limits::of(demand, fresh, due, self.cursors.len());
-            let got = self.get(&session, demand, limits, &spans).await?;
+            let got = self.get(&session, demand, limits, &spans, &now).await?;
             let late = self.late(&session, demand, &got, &now).await?;
             session.commit().await?;
             self.take(&mut found, demand, limits, got, late, &now);
@@ -145,14 +145,18 @@ impl PostgresReader {
         demand: &Demand,
         limits: Limits,
         spans: &[Span],
+        now: &Now,
     ) -> Result<Got> {
-        let (late, due, lanes, forward) = try_join4(
+        let (late, mut due, strange, lanes, forward) = try_join5(
             late_numbers(session, spans, limits),
             self.due(session, limits),
+            self.strange(session, limits, now),
             try_join_all(demand.lanes.iter().map(|lane| self.lane(session, lane))),
-            self.forward(session, limits),
+            self.forward(session, limits, now),
         )
         .await?;
+        due.extend(strange);
+        due.truncate(limits.due);
         Ok(Got {
             late,
             due,
@@ -161,7 +165,7 @@ impl PostgresReader {
         })
     }
 
-    async fn forward(&self, session: &Session<'_>, limits: Limits) -> Result<Vec<Message>> {
+    async fn forward(&self, session: &Session<'_>, limits: Limits, now: &Now) -> Result<Vec<Message>> {
         if limits.fresh == 0 || self.cursors.is_empty() {
             return Ok(Vec::new());
         }
@@ -178,6 +182,7 @@ impl PostgresReader {
                     (&cursors, Type::INT8_ARRAY),
                     (&of_one, Type::INT8),
                     (&of_all, Type::INT8),
+                    (&now.sequence, Type::INT8),
                 ],
             )
             .await?;
@@ -194,6 +199,27 @@ impl PostgresReader {
             .query(
                 include_str!("sql/read_due.sql"),
                 &[(&shards, Type::INT2_ARRAY), (&limit, Type::INT8)],
+            )
+            .await?;
+        messages(&rows)
+    }
+
+    /// Rows above the sequence: a forward read that passed them would pass every honest row that is still to come. They are returned as
+    /// due, and so with every read until they are settled.
+    async fn strange(&self, session: &Session<'_>, limits: Limits, now: &Now) -> Result<Vec<Message>> {
+        if limits.due == 0 || !now.strange {
+            return Ok(Vec::new());
+        }
+        let shards: Vec<i16> = self.cursors.keys().map(|&shard| value::shard(shard)).collect();
+        let limit = value::limit(limits.due);
+        let rows = session
+            .query(
+                include_str!("sql/read_strange.sql"),
+                &[
+                    (&shards, Type::INT2_ARRAY),
+                    (&now.sequence, Type::INT8),
+                    (&limit, Type::INT8),
+                ],
             )
             .await?;
         messages(&rows)
@@ -322,6 +348,7 @@ impl PostgresReader {
                     beyond: *cursor,
                     up_to: last,
                 };
+                debug_assert!(last <= now.sequence, "the forward read ends at the sequence");
                 *cursor = last;
                 self.segments.pass(&now.running, span, numbers);
             }

@@ -22,9 +22,16 @@ const PLANNER: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapsc
 const GLANCE: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL jit = off; \
     SET LOCAL max_parallel_workers_per_gather = 0;";
 /// What is looked at shard by shard besides: a planner that does not know yet how few there are would read all of an index.
-const BY_SHARD: &str = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off";
+const BY_SHARD: &str = "SET LOCAL enable_hashjoin = off; SET LOCAL enable_mergejoin = off;";
 /// What looks at everything takes its time, and leaves the other cores to the relay and to those who insert.
-const LOOK: &str = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0";
+const LOOK: &str = "SET LOCAL jit = off; SET LOCAL max_parallel_workers_per_gather = 0;";
+/// A snapshot that is older than an `ALTER TABLE` that rewrites a table finds the table empty. A transaction that keeps one snapshot
+/// therefore locks what it reads before it takes the snapshot: the lock waits for the rewrite, and `LOCK TABLE` takes no snapshot.
+/// (A READ COMMITTED statement takes its snapshot after the locks of its own.)
+const LOCK_READ: &str = "LOCK TABLE redeliver_outbox, redeliver_lanes IN ACCESS SHARE MODE;";
+/// The same, for all that an operator looks at.
+const LOCK_LOOK: &str = "LOCK TABLE redeliver_outbox, redeliver_dead, redeliver_sent, redeliver_events, redeliver_lanes, \
+    redeliver_audit IN ACCESS SHARE MODE;";
 /// A relay that stops in the middle of a transaction must not keep its shards locked.
 const WRITER: &str = "SET LOCAL lock_timeout = '10s'; SET LOCAL idle_in_transaction_session_timeout = '10s';";
 
@@ -87,15 +94,17 @@ impl<'a> Session<'a> {
     pub(super) async fn begin(&self, begin: Begin) -> Result<()> {
         let statement = match begin {
             Begin::Write => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {PLANNER} {WRITER}"),
-            Begin::Read => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {PLANNER}"),
+            Begin::Read => {
+                format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {PLANNER} {LOCK_READ}")
+            }
             Begin::Desk => format!("BEGIN ISOLATION LEVEL READ COMMITTED; {WRITER}"),
-            Begin::Look => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {LOOK}"),
-            Begin::Glance => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE}"),
+            Begin::Look => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {LOOK} {LOCK_LOOK}"),
+            Begin::Glance => format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE} {LOCK_LOOK}"),
             Begin::GlanceByShard => {
-                format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE} {BY_SHARD}")
+                format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {GLANCE} {BY_SHARD} {LOCK_LOOK}")
             }
         };
-        self.batch(&statement).await
+        self.batch(&self.names.fill(&statement)).await
     }
 
     pub(super) async fn commit(&self) -> Result<()> {

@@ -3,11 +3,11 @@
 use redeliver::clock;
 use tokio_postgres::Row;
 
-use super::{Inner, Result, look, row};
+use super::{Inner, Result, Session, look, row};
 use crate::{
     Timestamp,
     desk::{Finding, Grade},
-    store::desk::examine::clocks,
+    store::desk::examine::{self, clocks},
 };
 
 /// From this age on, a transaction keeps so many dead rows that reading them costs.
@@ -31,6 +31,7 @@ pub(super) async fn examine(inner: &Inner) -> Result<Vec<Finding>> {
     findings.push(autovacuum(row::get(&settings, 5)?));
     findings.extend(vacuum(&holders)?);
     findings.push(shards.finding());
+    findings.push(sequence(&session).await?);
     if row::get(&settings, 6)? {
         let what = "the server is a replica and cannot be written to".to_owned();
         findings.push(Finding::new(
@@ -41,6 +42,29 @@ pub(super) async fn examine(inner: &Inner) -> Result<Vec<Finding>> {
         ));
     }
     Ok(findings)
+}
+
+/// Whether the sequence gives numbers that nothing has yet, in the order in which transactions take them.
+async fn sequence(session: &Session<'_>) -> Result<Finding> {
+    let row = session
+        .one(include_str!("../sql/examine_sequence.sql"), &[])
+        .await?;
+    let (highest, last, cache): (i64, i64, i64) =
+        (row::get(&row, 0)?, row::get(&row, 1)?, row::get(&row, 2)?);
+    let name = session.names().fill("redeliver_outbox_number");
+    if cache > 1 {
+        let what = format!(
+            "the sequence {name} has CACHE {cache}: sessions keep numbers for later, and relays do not find rows that come so late"
+        );
+        let next = format!("run `ALTER SEQUENCE {name} CACHE 1`, then restart the relays");
+        return Ok(Finding::problem("sequence", what, &next));
+    }
+    if highest > last {
+        let set = format!("run `SELECT setval('{name}', {highest})`");
+        return Ok(examine::numbers(highest, last, &set));
+    }
+    let what = format!("no message has a number above {last}, the last that was given");
+    Ok(Finding::good("sequence", what))
 }
 
 /// Settings under which a commit that was confirmed may be gone after a crash, a message with it.

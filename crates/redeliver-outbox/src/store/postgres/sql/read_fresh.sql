@@ -3,6 +3,6 @@ SELECT o.number, o.salt, o.shard, o.destination, o.topic, o.lane, o.payload, o.p
        o.last_wait_ms
   FROM unnest($1::smallint[], $2::bigint[]) AS owned (shard, cursor)
  CROSS JOIN LATERAL (SELECT * FROM redeliver_outbox o
-                      WHERE o.shard = owned.shard AND o.number > owned.cursor AND o.next_attempt_at IS NULL
+                      WHERE o.shard = owned.shard AND o.number > owned.cursor AND o.number <= $5 AND o.next_attempt_at IS NULL
                       ORDER BY o.number LIMIT $3) AS o
  LIMIT $4

@@ -5,6 +5,7 @@ use crate::{
     Timestamp,
     desk::{Finding, Grade},
     limits::CLOCK_TOLERANCE,
+    store::desk::examine::numbers,
 };
 
 /// Before this version a checkpoint that meets a writer can damage a database in WAL mode.
@@ -21,6 +22,7 @@ pub(super) fn examine(session: &Session<'_>) -> Done<Vec<Finding>> {
         synchronous(session)?,
         integrity(session)?,
         look::shards(session)?.finding(),
+        sequence(session)?,
         space(session)?,
         wal(session),
         clock(session)?,
@@ -87,6 +89,22 @@ fn integrity(session: &Session<'_>) -> rusqlite::Result<Finding> {
         let what = format!("the file is damaged: {answer}");
         Finding::new(Grade::Problem, "integrity", what, "restore it from a backup")
     })
+}
+
+fn sequence(session: &Session<'_>) -> rusqlite::Result<Finding> {
+    let (highest, last): (i64, i64) =
+        session.row(include_str!("../sql/examine_sequence.sql"), [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })?;
+    if highest > last {
+        let name = session.names.fill("redeliver_outbox");
+        let set = format!(
+            "run `DELETE FROM sqlite_sequence WHERE name = '{name}'; INSERT INTO sqlite_sequence VALUES ('{name}', {highest})`"
+        );
+        return Ok(numbers(highest, last, &set));
+    }
+    let what = format!("no message has a number above {last}, the last that was given");
+    Ok(Finding::good("sequence", what))
 }
 
 fn space(session: &Session<'_>) -> rusqlite::Result<Finding> {
