@@ -7,7 +7,8 @@ use redeliver::Moment;
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The time of what waits until its destination is well again: 31 December 9999.
+    /// The `next_attempt_at` of deferred messages, 31 December 9999, so that no read finds them. Senders may write it, too: only the
+    /// column `deferred` says that a message is deferred.
     pub const PARKED: Self = Self(253_402_214_400_000);
 
     /// So many milliseconds after the beginning of 1970.

@@ -54,7 +54,7 @@ async fn enqueue(store: &SqliteStore, count: usize, message: NewMessage) {
 
 fn put_all_away(store: &SqliteStore) {
     let sql = format!(
-        "UPDATE redeliver_outbox SET next_attempt_at = {}",
+        "UPDATE redeliver_outbox SET deferred = 1, next_attempt_at = {}",
         Timestamp::PARKED.as_millis()
     );
     store.with_connection(|connection| connection.execute(&sql, []).unwrap());
@@ -159,4 +159,38 @@ async fn who_owns_the_shard_says_which_destinations_there_are() {
     assert_eq!(sent + unknown, 50, "each has an end: {ends:?}");
     new.stop().await;
     old.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_for_the_year_9999_is_not_sent_before_it() {
+    let store = outbox().await;
+    let running = relay(&store, "w", &["billing"]);
+    enqueue(&store, 3, NewMessage::to("billing").not_before(Timestamp::PARKED)).await;
+    let keyed = NewMessage::to("billing").key("order-7");
+    enqueue(&store, 3, keyed.not_before(Timestamp::PARKED)).await;
+    clock::sleep(1300 * SECOND).await;
+    running.stop().await;
+    let running = relay(&store, "w", &["billing"]);
+    clock::sleep(60 * SECOND).await;
+    assert_eq!(ends(&store).await, BTreeMap::from([((Status::Pending, None), 6)]));
+    assert!(records(&store).await.iter().all(|record| !record.put_away));
+    running.stop().await;
+}
+
+/// By a producer that writes columns which are not its own, or by a relay of a version that has no column to say it in.
+#[tokio::test(start_paused = true)]
+async fn what_this_relay_did_not_defer_comes_back_too() {
+    let store = outbox().await;
+    let running = relay(&store, "w", &["billing"]);
+    clock::sleep(SECOND).await;
+    for deferred in [0, 1] {
+        let sql = format!(
+            "INSERT INTO redeliver_outbox (destination, payload, next_attempt_at, deferred) VALUES ('billing', '{{}}', {}, {deferred})",
+            Timestamp::PARKED.as_millis()
+        );
+        store.with_connection(|connection| connection.execute(&sql, []).unwrap());
+    }
+    clock::sleep(601 * SECOND).await;
+    assert_eq!(ends(&store).await, BTreeMap::from([((Status::Sent, None), 2)]));
+    running.stop().await;
 }

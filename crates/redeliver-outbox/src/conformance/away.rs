@@ -6,12 +6,12 @@ use super::{
     subject::{HOUR, Subject, ids, retry},
 };
 use crate::{
-    MessageId, NewMessage, Timestamp,
+    MessageId, NewMessage,
     state::Status,
     store::{Until, Verdict},
 };
 
-const AWAY: Verdict = Verdict::Postponed(Until::At(Timestamp::PARKED));
+const AWAY: Verdict = Verdict::Postponed(Until::Recovered);
 
 async fn some(subject: &Subject, destination: &str, count: usize) -> Outcome<Vec<MessageId>> {
     let mut some = Vec::new();

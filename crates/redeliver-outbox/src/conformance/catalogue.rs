@@ -5,7 +5,7 @@ use futures_core::future::LocalBoxFuture;
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
     issue, job, job_desk, job_trouble, lane, lease, migrate, model, order, overview, page, park, patch,
-    payload, query, read, redrive, replay, retain, search, settle, status, write,
+    payload, query, read, redrive, replay, retain, search, settle, status, times, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -277,6 +277,10 @@ macro_rules! __conformance_catalogue {
                 s170_what_is_put_away_comes_back_in_its_order
                 s171_what_is_put_away_shows_no_time
                 s172_what_is_put_away_for_any_other_destination_comes_back
+            }
+            times {
+                s440_a_message_for_the_year_9999_waits_for_it
+                s441_strange_times_are_refused_or_wait_or_are_due
             }
             hold {
                 s180_a_hold_is_told_with_every_beat

@@ -52,6 +52,7 @@ mod search;
 mod settle;
 mod status;
 mod subject;
+mod times;
 mod write;
 
 pub use catalogue::{Case, cases, pass, run};

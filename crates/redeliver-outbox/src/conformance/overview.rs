@@ -6,7 +6,7 @@ use super::{
     subject::{HOUR, Subject, act, only, park, retry},
 };
 use crate::{
-    DeadReason, MessageId, NewMessage, Timestamp,
+    DeadReason, MessageId, NewMessage,
     desk::{Depth, Outlook, Standing, StandingLane},
     store::{LaneId, Until, Verdict},
 };
@@ -64,7 +64,7 @@ pub(super) async fn s242_the_outlook_counts_what_is_scheduled(factory: &dyn Fact
     {
         subject.make_due(ids[index], -millis).await?;
     }
-    let put_away = Verdict::Postponed(Until::At(Timestamp::PARKED));
+    let put_away = Verdict::Postponed(Until::Recovered);
     subject.settle_one(&worker, ids[7], put_away).await?;
     let outlook = subject.desk.outlook().await?;
     let mut buckets = vec![0; Outlook::BUCKETS];

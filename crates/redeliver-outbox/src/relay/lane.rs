@@ -1,8 +1,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    Timestamp,
     plants::{Plant, planted},
+    store::Until,
 };
 
 /// One lane, as far as it is in memory. Pure: it says whose turn it is.
@@ -13,8 +13,8 @@ use crate::{
 pub(super) struct Lane {
     /// Messages in memory that wait for their turn.
     queue: BTreeSet<i64>,
-    /// Messages that wait in the database for their time, and that time where it is known; each holds back what comes after it.
-    scheduled: BTreeMap<i64, Option<Timestamp>>,
+    /// Messages that wait in the database, and until when where that is known; each holds back what comes after it.
+    scheduled: BTreeMap<i64, Option<Until>>,
     /// From this number on, messages were let go and have to be read again.
     spilled_from: Option<i64>,
     /// The message whose turn it is, until its verdict is written: a successor that is sent earlier could arrive before a
@@ -51,7 +51,7 @@ pub(super) enum Due {
     /// Something before it is on its way.
     Soon,
     /// Something before it waits until then.
-    After(Timestamp),
+    After(Until),
     /// The lane stands still.
     Later,
 }
@@ -106,7 +106,7 @@ impl Lane {
     }
 
     /// The scheduled message that stands before this one.
-    fn blocker(&self, number: i64) -> Option<(i64, Option<Timestamp>)> {
+    fn blocker(&self, number: i64) -> Option<(i64, Option<Until>)> {
         let (&first, &due) = self.scheduled.first_key_value()?;
         (first < number).then_some((first, due))
     }
@@ -123,7 +123,7 @@ impl Lane {
         // What the lane stands still for goes before all others, also before one that the lane went on without and that was put back since.
         let heads = self.parked == Some(number);
         match self.blocker(number).filter(|_| !heads) {
-            Some((_, Some(due))) => Due::After(due),
+            Some((_, Some(until))) => Due::After(until),
             None if (first || heads) && free => {
                 self.scheduled.remove(&number);
                 self.queue.insert(number);
@@ -135,8 +135,8 @@ impl Lane {
 
     /// The message waits for its time. What stands behind it need not stay in memory meanwhile, and is named.
     #[must_use = "what is named is to be let go"]
-    pub(super) fn schedule(&mut self, number: i64, due: Option<Timestamp>) -> Vec<i64> {
-        self.scheduled.insert(number, due);
+    pub(super) fn schedule(&mut self, number: i64, until: Option<Until>) -> Vec<i64> {
+        self.scheduled.insert(number, until);
         if self.queue.last().is_some_and(|&last| last > number) {
             self.spill_all()
         } else {
@@ -244,6 +244,7 @@ impl Lane {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Timestamp;
 
     #[test]
     fn one_at_a_time_in_order() {
@@ -279,7 +280,7 @@ mod tests {
     #[test]
     fn what_is_due_waits_for_what_is_before_it() {
         let mut lane = Lane::default();
-        let later = Timestamp::from_millis(900);
+        let later = Until::At(Timestamp::from_millis(900));
         assert!(lane.schedule(3, Some(later)).is_empty());
         assert!(lane.schedule(6, None).is_empty());
         assert_eq!(lane.push_due(6), Due::After(later));

@@ -319,6 +319,8 @@ pub enum Until {
     At(Timestamp),
     /// After so long.
     After(Duration),
+    /// When its destination takes messages again: [`Store::unpark`] makes it due.
+    Recovered,
 }
 
 /// What becomes of a lane whose head is quarantined.
@@ -384,8 +386,7 @@ pub trait Store: Send + Sync + fmt::Debug {
     /// A reader that owns nothing yet.
     fn reader(&self) -> Box<dyn Reader>;
 
-    /// Makes at most so many messages of a destination due that were put away until [`Timestamp::PARKED`], the first ones first, and
-    /// says how many. Doing it for a shard of somebody else does no harm.
+    /// Makes at most so many deferred messages of a destination due, the first ones first, and says how many. Doing it for a shard of somebody else does no harm.
     fn unpark<'a>(
         &'a self,
         shards: &'a [u16],
@@ -393,8 +394,8 @@ pub trait Store: Send + Sync + fmt::Debug {
         at_most: usize,
     ) -> BoxFuture<'a, Result<usize>>;
 
-    /// Makes at most so many messages due that were put away for any destination but these, in no order, so that it need not look at
-    /// all of them to find the first, and says how many. Doing it for a shard of somebody else does no harm.
+    /// Makes at most so many messages due that are deferred for any destination but these, or that a relay of an earlier version put
+    /// away, which has no column to say so in. In no order, so that it need not look at all of them to find the first. Says how many. Doing it for a shard of somebody else does no harm.
     fn unpark_others<'a>(
         &'a self,
         shards: &'a [u16],

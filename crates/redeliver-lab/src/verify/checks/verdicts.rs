@@ -254,6 +254,7 @@ impl Case<'_> {
         let until = match until {
             Until::At(at) => at,
             Until::After(wait) => self.now.plus(wait),
+            Until::Recovered => Timestamp::PARKED,
         };
         // What was due once may go, though the clock was set back since.
         let latest = self.world.clocks.latest();

@@ -211,6 +211,9 @@ fn event(verdict: &Verdict, now: Timestamp) -> state::Event {
         Verdict::Postponed(Until::After(wait)) => state::Event::Postponed {
             until: now.plus(*wait),
         },
+        Verdict::Postponed(Until::Recovered) => state::Event::Postponed {
+            until: Timestamp::PARKED,
+        },
         Verdict::Counted { attempt } => state::Event::Counted { attempt: *attempt },
         Verdict::FannedOut { .. } => state::Event::FannedOut,
     }

@@ -130,7 +130,14 @@ impl Engine {
         }
         self.unparking.under_way = true;
         let shards: Vec<u16> = self.window.staying().collect();
-        let known: Vec<String> = self.window.names().map(str::to_owned).collect();
+        // Of a destination that takes messages nothing should be deferred, unless more of it is about to come back: what is there
+        // nobody would look for.
+        let known: Vec<String> = (0..self.routes.len())
+            .filter(|&route| {
+                self.unparking.wanted.contains(&route) || self.conducts[route].allowance(now).parked
+            })
+            .map(|route| self.window.name(route).to_owned())
+            .collect();
         let store = Arc::clone(&self.relay.store);
         self.tasks.push(Box::pin(async move {
             let result = store.unpark_others(&shards, &known, OTHERS).await;

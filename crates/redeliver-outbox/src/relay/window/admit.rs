@@ -211,7 +211,7 @@ impl Window {
             Source::Fresh => not_yet(&arrival.message, now).map(Until::At),
             Source::Due if let Some(due) = never_scheduled_yet(&arrival.message, now) => Some(Until::At(due)),
             Source::Due if !self.tracks.is_parked(route) && (self.tracks.was_expected(route) || room) => None,
-            Source::Due => Some(Until::At(Timestamp::PARKED)),
+            Source::Due => Some(Until::Recovered),
         };
         if until.is_some() {
             self.hold(busy(arrival.message, arrival.lease, Some(route), arrival.source));
@@ -231,7 +231,7 @@ impl Window {
         let room = self.tracks.has_room(key.route);
         let lane = self.lanes.entry(key.clone()).or_default();
         if let Some(due) = not_yet(&arrival.message, now) {
-            let behind = lane.schedule(number, Some(due));
+            let behind = lane.schedule(number, Some(Until::At(due)));
             self.let_all_go(behind);
             self.hold(busy(
                 arrival.message,
@@ -254,9 +254,9 @@ impl Window {
         let lane = self.lanes.entry(key.clone()).or_default();
         // What cannot go yet makes room for others that are due.
         let until = if parked {
-            Timestamp::PARKED
+            Until::Recovered
         } else if let Some(due) = never_scheduled_yet(&arrival.message, now) {
-            due
+            Until::At(due)
         } else {
             match lane.push_due(number) {
                 Due::Taken => {
@@ -264,9 +264,10 @@ impl Window {
                     self.refresh(key);
                     return None;
                 }
-                Due::Soon => now.plus(NOT_NOW),
-                Due::After(due) => due.max(now.plus(NOT_NOW)),
-                Due::Later => now.plus(limits::STANDING_LANE_LOOK),
+                Due::After(Until::Recovered) => Until::Recovered,
+                Due::After(Until::At(due)) => Until::At(due.max(now.plus(NOT_NOW))),
+                Due::Soon | Due::After(Until::After(_)) => Until::At(now.plus(NOT_NOW)),
+                Due::Later => Until::At(now.plus(limits::STANDING_LANE_LOOK)),
             }
         };
         // Left in the window without a place in their lane, they would be taken for known when they are read again.
@@ -278,7 +279,7 @@ impl Window {
             Some(key.route),
             arrival.source,
         ));
-        Some(Until::At(until))
+        Some(until)
     }
 }
 

@@ -405,11 +405,6 @@ impl Window {
         self.tracks.name(route)
     }
 
-    /// The destinations that there are, and the place for events if there is one.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.tracks.names()
-    }
-
     /// Whether a message waits for its turn at a destination.
     pub(super) fn has_ready(&self, route: usize) -> bool {
         self.tracks.has_ready(route)

@@ -26,7 +26,7 @@ impl Window {
         let Some(held) = self.let_go(number) else {
             return;
         };
-        if settlement.verdict == Verdict::Postponed(Until::At(Timestamp::PARKED))
+        if settlement.verdict == Verdict::Postponed(Until::Recovered)
             && let Some(route) = held.route
         {
             // Only what is written can be brought back.
@@ -41,7 +41,7 @@ impl Window {
         lane.end_turn(number);
         let behind = match &settlement.verdict {
             Verdict::Retry { wait, .. } if !planted(Plant::HeadDoesNotBlock) => {
-                lane.schedule(number, Some(now.plus(*wait)))
+                lane.schedule(number, Some(Until::At(now.plus(*wait))))
             }
             Verdict::Dead {
                 lane: AfterDeath::Park,

@@ -195,6 +195,7 @@ impl Rows {
                 self.dead.insert(number);
             }
             Verdict::Postponed(Until::At(at)) => row.next_attempt_at = Some(*at),
+            Verdict::Postponed(Until::Recovered) => row.next_attempt_at = Some(Timestamp::PARKED),
             Verdict::Postponed(Until::After(wait)) => row.next_attempt_at = Some(now.plus(*wait)),
             Verdict::Counted { attempt } => row.attempts = *attempt,
             Verdict::FannedOut { .. } => {

@@ -279,10 +279,15 @@ impl Batch {
                 self.branches.extend(made);
             }
             Verdict::Postponed(Until::At(time)) => {
-                self.postponed.push(json!([number, row::datetime(*time), null]));
+                self.postponed
+                    .push(json!([number, row::datetime(*time), null, 0]));
             }
             Verdict::Postponed(Until::After(wait)) => {
-                self.postponed.push(json!([number, null, row::delay(*wait)]));
+                self.postponed.push(json!([number, null, row::delay(*wait), 0]));
+            }
+            Verdict::Postponed(Until::Recovered) => {
+                let parked = row::datetime(Timestamp::PARKED);
+                self.postponed.push(json!([number, parked, null, 1]));
             }
             Verdict::Counted { attempt } => {
                 self.counted.push(json!([number, attempt]));

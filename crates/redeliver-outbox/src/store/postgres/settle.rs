@@ -200,6 +200,7 @@ impl Batch {
                 let (at, after) = match *until {
                     Until::At(time) => (Some(Time(time)), None),
                     Until::After(wait) => (None, Some(wait_millis(wait))),
+                    Until::Recovered => (None, None),
                 };
                 self.postponed.keys.push(settlement);
                 self.postponed.at.push(at);

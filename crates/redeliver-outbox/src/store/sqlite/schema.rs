@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 10] = steps![
+const STEPS: [Step; 11] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
@@ -30,10 +30,11 @@ const STEPS: [Step; 10] = steps![
     "lane_holds": "0008_lane_holds",
     "resumed_jobs": "0009_resumed_jobs",
     "discarded": "0010_discarded",
+    "hardening": "0011_hardening",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
-/// The step that made the view what it is, with the view at its end.
-const MESSAGES_VIEW: &str = include_str!("migrations/0006_issues.up.sql");
+/// The step that made the view what it is.
+const MESSAGES_VIEW: &str = include_str!("migrations/0011_hardening.up.sql");
 
 /// How SQL asks for the time where nobody says it: understood by a SQLite older than 3.42 as well.
 const VIEW_CLOCK: &str = "CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)";
@@ -81,7 +82,8 @@ const MESSAGES_COLUMNS: &str = "id, number, salt, shard, status, destination, to
 pub(super) fn messages_at(time: &str, places: &[&str]) -> String {
     let begin = "CREATE VIEW redeliver_messages AS\n";
     let body = MESSAGES_VIEW.split_once(begin).map_or("", |(_, body)| body);
-    let parts = body.trim_end().trim_end_matches(';').split("\nUNION ALL\n");
+    let (body, _) = body.split_once(';').unwrap_or((body, ""));
+    let parts = body.split("\nUNION ALL\n");
     let asked: Vec<&str> = parts
         .zip(PLACES)
         .filter(|(_, place)| places.contains(place))

@@ -10,7 +10,7 @@ use super::{
     row::text,
 };
 use crate::{
-    Fingerprint,
+    Fingerprint, Timestamp,
     limits::error_text,
     millis_up,
     plants::{Plant, planted},
@@ -91,16 +91,18 @@ fn write(
         Verdict::Dead { .. } => bury(session, worker, settlement),
         Verdict::FannedOut { destinations } => fan_out(session, settlement, destinations, history),
         Verdict::Postponed(until) => {
-            let until = match until {
+            let until_when = match until {
                 Until::At(time) => *time,
                 Until::After(wait) => session.now.plus(*wait),
+                Until::Recovered => Timestamp::PARKED,
             };
             let values = (
                 settlement.number(),
                 settlement.lease.shard,
-                until.as_millis(),
+                until_when.as_millis(),
                 settlement.redrives,
                 settlement.id.salt(),
+                *until == Until::Recovered,
             );
             if !planted(Plant::PostponementForgotten) {
                 session.execute(include_str!("sql/settle_postponed.sql"), values)?;

@@ -12,8 +12,8 @@ live AS (
         COALESCE(m.next_attempt_at, GREATEST(COALESCE(m.not_before, m.created_at), m.created_at)) AS due_at,
         CASE
             WHEN l.head IS NOT NULL THEN 'parked'
-            WHEN m.next_attempt_at = TIMESTAMP '9999-12-31 00:00:00' THEN 'away'
-            WHEN COALESCE(m.next_attempt_at, m.not_before, m.created_at) > UTC_TIMESTAMP(3) OR b.head < m.number THEN 'waiting'
+            WHEN m.deferred AND m.next_attempt_at = TIMESTAMP '9999-12-31 00:00:00' THEN 'away'
+            WHEN COALESCE(m.next_attempt_at, m.not_before) > UTC_TIMESTAMP(3) OR b.head < m.number THEN 'waiting'
             ELSE 'due'
         END AS held
     FROM redeliver_outbox m

@@ -2,7 +2,8 @@
 WITH scheduled AS (
     SELECT number
     FROM redeliver_outbox FORCE INDEX (local_redeliver_outbox_due)
-    WHERE shard IN ({shards}) AND next_attempt_at > UTC_TIMESTAMP(3) AND next_attempt_at < TIMESTAMP '9999-12-31 00:00:00'
+    WHERE shard IN ({shards}) AND next_attempt_at > UTC_TIMESTAMP(3) 
+      AND NOT (deferred AND next_attempt_at = TIMESTAMP '9999-12-31 00:00:00')
     ORDER BY next_attempt_at
     LIMIT ?
 ),

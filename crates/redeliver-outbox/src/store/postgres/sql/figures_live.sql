@@ -8,7 +8,7 @@ live AS (
     SELECT message.destination, message.attempts,
            COALESCE(message.next_attempt_at, GREATEST(message.not_before, message.created_at)) AS due_at,
            CASE WHEN parked.head IS NOT NULL THEN 'parked'
-                WHEN message.next_attempt_at = '9999-12-31 00:00:00+00' THEN 'away'
+                WHEN message.deferred AND message.next_attempt_at = '9999-12-31 00:00:00+00' THEN 'away'
                 WHEN COALESCE(message.next_attempt_at, message.not_before) > now() THEN 'waiting'
                 WHEN blocked.head < message.number THEN 'waiting'
                 ELSE 'due'

@@ -4,7 +4,8 @@ WITH scheduled AS MATERIALIZED (
       FROM redeliver_shards s
      CROSS JOIN LATERAL (SELECT shard, destination, lane, number, attempts
                            FROM redeliver_outbox
-                          WHERE shard = s.shard AND next_attempt_at > now() AND next_attempt_at < '9999-12-31 00:00:00+00'
+                          WHERE shard = s.shard AND next_attempt_at > now() 
+                            AND NOT (deferred AND next_attempt_at = '9999-12-31 00:00:00+00')
                           ORDER BY next_attempt_at
                           LIMIT (SELECT $1 / count(*) + 1 FROM redeliver_shards)) AS o
 ),

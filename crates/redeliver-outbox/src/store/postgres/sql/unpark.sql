@@ -1,9 +1,9 @@
 UPDATE redeliver_outbox o
-   SET next_attempt_at = clock_timestamp()
+   SET next_attempt_at = clock_timestamp(), deferred = false
   FROM (SELECT m.number, m.shard
           FROM unnest($1::smallint[]) AS owned (shard)
          CROSS JOIN LATERAL (SELECT number, shard FROM redeliver_outbox o
-                              WHERE o.shard = owned.shard AND o.next_attempt_at = $2 AND o.destination = $3
+                              WHERE o.shard = owned.shard AND o.next_attempt_at = $2 AND o.deferred AND o.destination = $3
                               ORDER BY o.number LIMIT $4) AS m
          ORDER BY m.number
          LIMIT $4) AS away

@@ -67,6 +67,7 @@ impl Tally {
         let (destination, lane) = (bytes(row, 0)?.unwrap_or_default(), bytes(row, 1)?);
         let number: i64 = row.get(2)?;
         let (next, not_before): (Option<i64>, Option<i64>) = (row.get(3)?, row.get(4)?);
+        let deferred = row.get::<_, Option<bool>>(7)?.unwrap_or_default();
         let head = |heads: &Heads| heads.of(destination, lane?);
         let parked = head(&self.parked).is_some_and(|head| head != number);
         let waits = next.or(not_before).is_some_and(|time| time > self.now)
@@ -74,7 +75,7 @@ impl Tally {
         let figures = self.destinations.of(destination);
         if parked {
             figures.parked += 1;
-        } else if next == Some(Timestamp::PARKED.as_millis()) {
+        } else if deferred {
             figures.put_away += 1;
         } else if waits {
             figures.waiting += 1;

@@ -1,1 +1,3 @@
-SELECT destination, lane, number, next_attempt_at, not_before, created_at, attempts FROM redeliver_outbox
+SELECT destination, lane, number, next_attempt_at, not_before, created_at, attempts,
+    deferred AND next_attempt_at = 253402214400000
+FROM redeliver_outbox

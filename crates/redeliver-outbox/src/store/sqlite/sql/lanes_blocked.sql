@@ -2,7 +2,7 @@
 WITH scheduled AS MATERIALIZED (
     SELECT shard, destination, lane, number, attempts
     FROM redeliver_outbox
-    WHERE next_attempt_at > ?1 AND next_attempt_at < 253402214400000
+    WHERE next_attempt_at > ?1 AND NOT (deferred AND next_attempt_at = 253402214400000)
     ORDER BY next_attempt_at
     LIMIT ?2
 ),
