@@ -102,20 +102,19 @@ pub(super) fn logged(
         .optional()
 }
 
-/// An earlier message of the lane that is live and has never been a dead letter.
-pub(super) fn predecessor(
+/// The earlier messages of the lane that are live.
+pub(super) fn predecessors(
     connection: &Connection,
     destination: &str,
     key: &str,
     number: i64,
-) -> Result<Option<i64>> {
-    let mut statement = connection.prepare_cached(
-        "SELECT number FROM redeliver_outbox
-         WHERE destination = ?1 AND lane = ?2 AND number < ?3 AND redrives = 0 ORDER BY number LIMIT 1",
-    )?;
-    statement
-        .query_row((destination, key, number), |row| row.get(0))
-        .optional()
+) -> Result<Vec<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT number FROM redeliver_outbox WHERE destination = ?1 AND lane = ?2 AND number < ?3 ORDER BY number",
+        )?
+        .query_map((destination, key, number), |row| row.get(0))?
+        .collect()
 }
 
 /// The messages that were made of an event, by number: the number, the destination and the shard, if it is live.
@@ -130,13 +129,14 @@ pub(super) fn made_of(connection: &Connection, event: i64) -> Result<Vec<(i64, S
         .collect()
 }
 
-/// The head that a lane stands still for.
-pub(super) fn parked(connection: &Connection, destination: &str, key: &str) -> Result<Option<i64>> {
+/// The head that a lane stands still for, and whether it is live again.
+pub(super) fn parked(connection: &Connection, destination: &str, key: &str) -> Result<Option<(i64, bool)>> {
     let mut statement = connection.prepare_cached(
-        "SELECT head FROM redeliver_lanes WHERE destination = ?1 AND lane = ?2 AND resumed_at IS NULL AND head <> 0",
+        "SELECT head, EXISTS (SELECT 1 FROM redeliver_outbox AS live WHERE live.number = head)
+         FROM redeliver_lanes WHERE destination = ?1 AND lane = ?2 AND resumed_at IS NULL AND head <> 0",
     )?;
     statement
-        .query_row((destination, key), |row| row.get(0))
+        .query_row((destination, key), |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()
 }
 

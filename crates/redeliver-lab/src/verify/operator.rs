@@ -30,6 +30,7 @@ pub(super) async fn work(world: Arc<World>) {
         return;
     }
     let mut chance = Chance::new(world.scenario.seed, "operator");
+    let mut together = Chance::new(world.scenario.seed, "redrives of lanes");
     loop {
         clock::sleep(chance.millis(1_000, 20_000)).await;
         if world.is_calm() {
@@ -43,6 +44,8 @@ pub(super) async fn work(world: Arc<World>) {
             discard(&world, number).await;
         } else if chance.happens(0.15) {
             redrive_some(&world, chance.count(1, 5)).await;
+        } else if together.happens(0.3) {
+            redrive_lane(&world, number).await;
         } else {
             if is_broken(&world, number) && chance.happens(0.7) {
                 mend(&world, number).await;
@@ -264,6 +267,26 @@ async fn redrive_some(world: &World, at_most: usize) {
     finish(world, &before, &act, "redrive", state::Event::Redriven, done);
 }
 
+/// The dead letters of a lane, in one act.
+async fn redrive_lane(world: &World, number: i64) {
+    let numbers = world.look(|connection| {
+        let sql = "SELECT dead.number FROM redeliver_dead AS dead
+                   JOIN redeliver_dead AS one ON one.destination = dead.destination AND one.lane = dead.lane
+                   WHERE one.number = ?1 AND dead.discarded_at IS NULL ORDER BY dead.number";
+        look::numbers(connection, sql, [number])
+    });
+    let numbers = numbers.filter(|numbers| !numbers.is_empty());
+    let numbers = numbers.unwrap_or_else(|| vec![number]);
+    let filter = Filter {
+        messages: numbers.iter().copied().map(MessageRef::Number).collect(),
+        ..Filter::default()
+    };
+    let before = acts::look(world, &numbers);
+    let act = act(world, &before);
+    let done = world.store.redrive(&filter, numbers.len(), &act).await;
+    finish(world, &before, &act, "redrive", state::Event::Redriven, done);
+}
+
 async fn discard(world: &World, number: i64) {
     let before = acts::look(world, &[number]);
     let act = act(world, &before);
@@ -304,6 +327,9 @@ fn finish(
             return;
         }
     };
+    if event == state::Event::Redriven {
+        note_redrive(world, &ids, before.acts() + 1);
+    }
     for id in &ids {
         let number = id.number();
         world.tell(match event {
@@ -313,4 +339,13 @@ fn finish(
         });
     }
     acts::check(world, before, act, action, event, &ids);
+}
+
+fn note_redrive(world: &World, ids: &[MessageId], by: i64) {
+    let mut state = world.state();
+    for id in ids {
+        if let Some(message) = state.records.messages.get_mut(&id.number()) {
+            message.redriven_by = by;
+        }
+    }
 }

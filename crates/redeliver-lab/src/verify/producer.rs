@@ -161,6 +161,7 @@ fn record(state: &mut State, now: u64, draft: &Draft, number: i64, shard: u16) {
         attempts: Vec::new(),
         counted: None,
         died: false,
+        redriven_by: 0,
     };
     state.records.messages.insert(number, sent);
 }

@@ -47,6 +47,8 @@ pub(super) struct Sent {
     pub(super) counted: Option<(u32, u32)>,
     /// Whether it was ever a dead letter.
     pub(super) died: bool,
+    /// The act that redrove it last, 0 if none did.
+    pub(super) redriven_by: i64,
 }
 
 /// What befell a process that its leases may have ended by.

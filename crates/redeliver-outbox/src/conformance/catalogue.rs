@@ -5,7 +5,7 @@ use futures_core::future::LocalBoxFuture;
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
     issue, job, job_desk, job_trouble, lane, lease, migrate, model, order, overview, page, park, patch,
-    payload, query, read, redrive, replay, retain, search, settle, status, times, write,
+    payload, query, read, redrive, redrive_order, replay, retain, search, settle, status, times, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -220,6 +220,11 @@ macro_rules! __conformance_catalogue {
                 s101_unknown_messages_are_nobody
                 s102_redrives_at_the_same_time_take_each_letter_once
                 s105_what_was_moved_elsewhere_meanwhile_is_left_alone
+            }
+            redrive_order {
+                s490_messages_redriven_together_come_due_by_number
+                s491_messages_discarded_together_have_one_time
+                s492_a_settle_that_is_repeated_after_a_discard_pauses_nothing
             }
             edit {
                 s097_the_original_outlives_every_edit

@@ -22,6 +22,8 @@ pub(super) struct Lane {
     turn: Option<i64>,
     /// The dead letter that the lane stands still for.
     parked: Option<i64>,
+    /// The message whose turn it is, if an operator has let the lane continue without it: its verdict was written, the answer lost.
+    passed: Option<i64>,
     /// An operator has parked the lane: nothing goes, whatever else it stands still for.
     held: bool,
     /// A read from this number on is under way.
@@ -61,13 +63,11 @@ impl Lane {
         if self.turn.is_some() || self.reading.is_some() || self.held {
             return Wish::Wait;
         }
-        if let Some(head) = self.parked {
-            // Put back by an operator, the head goes first; nothing else goes before it has arrived.
-            return if self.queue.contains(&head) {
-                Wish::Go(head)
-            } else {
-                Wish::Wait
-            };
+        if self.parked.is_some() {
+            // Redriven by an operator, the head goes; only what was redriven and is before it goes first.
+            let first = self.queue.first().copied();
+            let first = first.filter(|&number| !self.stands_before(number));
+            return first.map_or(Wish::Wait, Wish::Go);
         }
         let waiting = self.queue.first().copied().unwrap_or(i64::MAX);
         let scheduled = self
@@ -100,9 +100,14 @@ impl Lane {
         true
     }
 
-    /// Whether the lane stands still, for another one than this.
+    /// Whether the lane stands still, for another one than this. Once its head was redriven, what is before the head can go.
     fn stands_before(&self, number: i64) -> bool {
-        self.held || self.parked.is_some_and(|head| head != number)
+        let stands = |head: i64| head < number || (head > number && !self.is_live(head));
+        self.held || self.parked.is_some_and(stands)
+    }
+
+    fn is_live(&self, number: i64) -> bool {
+        self.turn == Some(number) || self.queue.contains(&number) || self.scheduled.contains_key(&number)
     }
 
     /// The scheduled message that stands before this one.
@@ -120,9 +125,9 @@ impl Lane {
         if self.stands_before(number) {
             return Due::Later;
         }
-        // What the lane stands still for goes before all others, also before one that the lane went on without and that was put back since.
+        // What the lane stands still for does not wait for what was let go: nothing of that is read before it is through.
         let heads = self.parked == Some(number);
-        match self.blocker(number).filter(|_| !heads) {
+        match self.blocker(number) {
             Some((_, Some(until))) => Due::After(until),
             None if (first || heads) && free => {
                 self.scheduled.remove(&number);
@@ -147,6 +152,7 @@ impl Lane {
     pub(super) fn take_turn(&mut self, number: i64) {
         self.queue.remove(&number);
         self.turn = Some(number);
+        self.passed = None;
     }
 
     /// Gives the turn back without a verdict; the message is let go.
@@ -181,6 +187,9 @@ impl Lane {
     /// The lane stands still for this dead letter. What was let go is named.
     #[must_use = "what is named is to be let go"]
     pub(super) fn park(&mut self, head: i64) -> Vec<i64> {
+        if self.passed.take() == Some(head) {
+            return Vec::new();
+        }
         if !planted(Plant::LaneNotParked) {
             self.parked = Some(head);
         }
@@ -197,6 +206,9 @@ impl Lane {
     /// An operator lets the lane go on without this dead letter. Another one that died since then keeps it where it is.
     pub(super) fn resume(&mut self, head: i64) {
         self.held = false;
+        if self.turn == Some(head) {
+            self.passed = Some(head);
+        }
         self.pass(head);
     }
 
@@ -330,12 +342,29 @@ mod tests {
     }
 
     #[test]
-    fn the_head_of_a_parked_lane_waits_for_nobody() {
+    fn the_head_of_a_parked_lane_does_not_wait_for_what_was_let_go() {
         let mut lane = Lane::default();
         assert!(lane.park(3).is_empty());
         lane.spill(2);
-        assert_eq!(lane.push_due(1), Due::Later);
-        assert!(lane.schedule(1, None).is_empty());
+        assert_eq!(lane.push_due(3), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(3));
+    }
+
+    #[test]
+    fn the_head_of_a_parked_lane_goes_after_what_was_redriven_before_it() {
+        let mut lane = Lane::default();
+        assert!(lane.park(3).is_empty());
+        assert_eq!(lane.push_due(1), Due::Later, "the head is a dead letter");
+        let later = Until::At(Timestamp::from_millis(900));
+        assert!(lane.schedule(1, Some(later)).is_empty());
+        assert_eq!(lane.push_due(3), Due::After(later));
+        assert!(lane.schedule(3, Some(later)).is_empty());
+        assert_eq!(lane.push_due(5), Due::Later);
+        assert_eq!(lane.push_due(1), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(1));
+        lane.take_turn(1);
+        assert_eq!(lane.push_due(3), Due::Soon);
+        lane.forget(1);
         assert_eq!(lane.push_due(3), Due::Taken);
         assert_eq!(lane.wish(), Wish::Go(3));
     }

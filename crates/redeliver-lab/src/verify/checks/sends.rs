@@ -180,18 +180,33 @@ fn out_of_order(world: &World, message: &Message) {
     let number = message.number();
     let Some((before, head)) = world.look(|connection| {
         Ok((
-            look::predecessor(connection, &message.destination, key, number)?,
+            look::predecessors(connection, &message.destination, key, number)?,
             look::parked(connection, &message.destination, key)?,
         ))
     }) else {
         return;
     };
-    if let Some(before) = before.filter(|_| message.redrives == 0) {
+    let overtaken = before
+        .into_iter()
+        .find(|&before| comes_first(world, before, number));
+    if let Some(before) = overtaken {
         let what = format!("it was sent before message {before} of its lane had its end");
         world.object_to_both("order", Some(number), Some(before), what);
     }
-    if let Some(head) = head.filter(|&head| head != number) {
+    // Once the head was redriven, what was redriven and is before it goes first.
+    let stands = |&(head, live): &(i64, bool)| head < number || (head > number && !live);
+    if let Some((head, _)) = head.filter(stands) {
         let what = format!("it was sent while its lane stands still for message {head}");
         world.object_to_both("order", Some(number), Some(head), what);
     }
+}
+
+/// Whether an earlier message of a lane is to be sent first: unless it was redriven after the other one was live.
+pub(super) fn comes_first(world: &World, before: i64, number: i64) -> bool {
+    let state = world.state();
+    let messages = &state.records.messages;
+    let act = |number: i64| messages.get(&number).map_or(0, |message| message.redriven_by);
+    let (first, second) = (act(before), act(number));
+    // By a clock that was set back, the second act was the first.
+    first == second || (first < second && state.records.steps.is_empty())
 }

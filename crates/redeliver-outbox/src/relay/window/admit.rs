@@ -66,7 +66,8 @@ impl Window {
                 shard.caught_up = true;
             }
         }
-        for message in found.due {
+        self.announce_heads(&found.due);
+        for message in by_lane(found.due) {
             settlements.extend(self.take_in(message, Source::Due, now));
         }
         let unchanged = self.asked.take().is_none_or(|asked| asked.settled.is_empty());
@@ -115,6 +116,40 @@ impl Window {
         }
     }
 
+    /// Lets paused lanes know of heads that were redriven, so that what was redriven with them and is before them goes first.
+    fn announce_heads(&mut self, due: &[Message]) {
+        for message in due {
+            let (number, shard) = (message.number(), message.shard);
+            let lane = self
+                .tracks
+                .index(&message.destination)
+                .zip(message.key.as_deref());
+            let Some(key) = lane.map(|(route, key)| LaneKey::new(shard, route, key)) else {
+                continue;
+            };
+            let parked = self
+                .lanes
+                .get(&key)
+                .is_some_and(|lane| lane.is_parked_for(number));
+            let owned = self.shards.get(&shard);
+            let ready = owned.is_some_and(|shard| shard.caught_up && !shard.leaving);
+            if parked && ready && self.is_as_asked(shard) && !self.is_known(message) {
+                let lane = self.lanes.get_mut(&key);
+                let behind = lane.map(|lane| lane.schedule(number, message.next_attempt_at.map(Until::At)));
+                self.let_all_go(behind.unwrap_or_default());
+            }
+        }
+    }
+
+    /// Whether a message is held, or was settled since the read began that found it.
+    fn is_known(&self, message: &Message) -> bool {
+        let settled = self
+            .asked
+            .as_ref()
+            .is_some_and(|asked| asked.settled.contains(&message.id));
+        self.held.contains_key(&message.number()) || (settled && !planted(Plant::OldReadBelieved))
+    }
+
     fn take_in(&mut self, message: Message, source: Source, now: Timestamp) -> Option<Settlement> {
         let number = message.number();
         if !self.is_as_asked(message.shard) {
@@ -127,10 +162,7 @@ impl Window {
             Some(held) if held.message.id != message.id => self.forget_message(number),
             _ => {}
         }
-        let asked = self.asked.as_ref();
-        let known = self.held.contains_key(&number)
-            || asked
-                .is_some_and(|asked| asked.settled.contains(&message.id) && !planted(Plant::OldReadBelieved));
+        let known = self.is_known(&message);
         let shard = self.shards.get_mut(&message.shard)?;
         // A due message of a shard that is not yet known to its end comes again with the next read.
         let too_soon = source == Source::Due
@@ -174,14 +206,13 @@ impl Window {
     /// The message comes again as due.
     fn wait_for_namesake(&mut self, message: &Message, now: Timestamp) -> Option<Settlement> {
         let lease = self.shards.get(&message.shard)?.lease;
-        let until = now.plus(NOT_NOW);
+        let until = Until::At(now.plus(NOT_NOW));
         if let (Some(route), Some(key)) = (self.tracks.index(&message.destination), &message.key) {
             let lane = self.lanes.entry(LaneKey::new(lease.shard, route, key));
             let behind = lane.or_default().schedule(message.number(), Some(until));
             self.let_all_go(behind);
         }
-        let verdict = Verdict::Postponed(Until::At(until));
-        Some(Settlement::of(message, lease, verdict))
+        Some(Settlement::of(message, lease, Verdict::Postponed(until)))
     }
 
     fn unknown_destination(&self, message: &Message) -> Verdict {
@@ -281,6 +312,14 @@ impl Window {
         ));
         Some(until)
     }
+}
+
+/// Due messages, those with an ordering key by number. Several of one lane can become due in the wrong order, by two redrives for
+/// instance; the one that is taken in first is sent first.
+fn by_lane(due: Vec<Message>) -> impl Iterator<Item = Message> {
+    let (mut keyed, unkeyed): (Vec<_>, Vec<_>) = due.into_iter().partition(|message| message.key.is_some());
+    keyed.sort_by_key(Message::number);
+    keyed.into_iter().chain(unkeyed)
 }
 
 /// The time that the message asked for, if it has not come.

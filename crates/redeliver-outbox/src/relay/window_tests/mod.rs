@@ -3,7 +3,7 @@
 mod rows;
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -52,10 +52,17 @@ enum Step {
     Settle {
         how_many: usize,
     },
+    /// The first verdict is written, and the answer is lost: it will be written again.
+    LoseAnswer,
     Pass(i64),
     /// The shard goes to somebody else and comes back.
     Lose(u16),
-    Redrive,
+    /// An operator redrives the dead letters of a lane, or only the first of them.
+    Redrive {
+        all: bool,
+    },
+    /// An operator discards the n-th dead letter.
+    Discard(usize),
     FailRead,
     /// An operator parks a lane.
     Hold {
@@ -74,9 +81,11 @@ fn step() -> impl Strategy<Value = Step> {
         4 => Just(Step::Read),
         5 => (0..8_usize, 0..8_u8).prop_map(|(which, how)| Step::End { which, how }),
         4 => (1..6_usize).prop_map(|how_many| Step::Settle { how_many }),
+        1 => Just(Step::LoseAnswer),
         2 => (1..20_i64).prop_map(Step::Pass),
         1 => (0..2_u16).prop_map(Step::Lose),
-        1 => Just(Step::Redrive),
+        1 => any::<bool>().prop_map(|all| Step::Redrive { all }),
+        1 => (0..8_usize).prop_map(Step::Discard),
         1 => Just(Step::FailRead),
         1 => (0..2_u16, 0..2_usize, 0..3_u8)
             .prop_map(|(shard, destination, key)| Step::Hold { shard, destination, key }),
@@ -96,7 +105,9 @@ struct World {
     /// The epochs when the read under way began.
     epochs_asked: HashMap<u16, i64>,
     last: i64,
-    redriven: BTreeSet<i64>,
+    acts: u64,
+    /// The act of an operator that made a message live again.
+    live_since: BTreeMap<i64, u64>,
     /// Lanes that the window has heard to be parked by hand.
     held: BTreeSet<(u16, LaneId)>,
     /// What was sent, in its order, to check lanes: (shard, destination, key, number).
@@ -128,7 +139,8 @@ impl World {
             epochs: HashMap::new(),
             epochs_asked: HashMap::new(),
             last: 0,
-            redriven: BTreeSet::new(),
+            acts: 0,
+            live_since: BTreeMap::new(),
             held: BTreeSet::new(),
             sent: Vec::new(),
         };
@@ -184,6 +196,16 @@ impl World {
                         .settled(&settlement, Timestamp::from_millis(self.rows.now));
                 }
             }
+            Step::LoseAnswer => {
+                if let Some(settlement) = self.pending.first() {
+                    self.rows.settle(settlement);
+                }
+            }
+            Step::Discard(which) => {
+                if let Some(&number) = self.rows.dead.keys().nth(which) {
+                    self.rows.discard(number);
+                }
+            }
             Step::Pass(time) => self.rows.now += time,
             Step::Lose(shard) => {
                 self.window.lose(shard);
@@ -198,7 +220,7 @@ impl World {
                 self.own(shard);
                 self.away = [true; 2];
             }
-            Step::Redrive => self.redrive(),
+            Step::Redrive { all } => self.redrive(all),
             Step::Hold {
                 shard,
                 destination,
@@ -260,30 +282,24 @@ impl World {
         self.rows.live.insert(self.last, message);
     }
 
-    fn redrive(&mut self) {
+    fn redrive(&mut self, all: bool) {
         let lasts = self.rows.lanes.values().map(|row| row.last());
-        let parked = lasts.filter(|number| self.rows.dead.contains(number)).min();
-        let Some(number) = parked.or_else(|| self.rows.dead.first().copied()) else {
+        let parked = lasts.filter(|number| self.rows.dead.contains_key(number)).min();
+        let first = self.rows.dead.keys().next().copied();
+        let Some(chosen) = parked.or(first).and_then(|number| self.rows.dead.get(&number)) else {
             return;
         };
-        if !self.rows.dead.remove(&number) {
-            return;
-        }
-        self.redriven.insert(number);
-        let lane = self
-            .rows
-            .lanes
-            .iter()
-            .find(|(_, row)| row.last() == number)
-            .map(|(key, _)| key.clone());
-        // The row as it was; who it belonged to is all that matters here.
-        if let Some((shard, id)) = lane {
-            self.insert(shard, usize::from(id.destination == "b"), None, 0);
-            let mut row = self.rows.live.remove(&self.last).unwrap();
-            row.id = MessageId::new(number, 7);
-            row.key = Some(id.key);
+        let lane = (chosen.destination.clone(), chosen.key.clone());
+        let (number, keyed) = (chosen.number(), chosen.key.is_some());
+        let together = |row: &Message| (row.destination.clone(), row.key.clone()) == lane;
+        let redriven = |row: &Message| row.number() == number || (all && keyed && together(row));
+        let dead = std::mem::take(&mut self.rows.dead);
+        let (redriven, dead): (Vec<_>, Vec<_>) = dead.into_iter().partition(|(_, row)| redriven(row));
+        self.rows.dead.extend(dead);
+        self.acts += 1;
+        for (number, mut row) in redriven {
+            self.live_since.insert(number, self.acts);
             row.next_attempt_at = Some(Timestamp::from_millis(self.rows.now));
-            row.redrives = 1;
             self.rows.live.insert(number, row);
         }
     }
@@ -347,18 +363,24 @@ impl World {
                     .iter()
                     .any(|other| other.message.key == turn.message.key && other.route == turn.route);
                 assert!(!busy, "{number} while another of its lane is on its way");
+                // One that was redriven later does not hold back what was live before.
+                let since = |number: i64| self.live_since.get(&number).copied().unwrap_or(0);
                 let before = self.rows.live.values().find(|row| {
                     row.key == turn.message.key
                         && row.destination == turn.message.destination
                         && row.number() < number
+                        && since(row.number()) <= since(number)
                 });
-                let allowed = before.is_none_or(|row| self.redriven.contains(&row.number()))
-                    || self.redriven.contains(&number);
-                assert!(allowed, "{number} overtakes {:?}", before.map(Message::number));
+                assert!(
+                    before.is_none(),
+                    "{number} overtakes {:?}",
+                    before.map(Message::number)
+                );
                 let at = (turn.lease.shard, lane.clone());
                 let parked = self.rows.lanes.get(&at).and_then(|row| row.parked());
+                let passes = |head: i64| head > number && self.rows.live.contains_key(&head);
                 assert!(
-                    parked.is_none_or(|head| head == number),
+                    parked.is_none_or(|head| head == number || passes(head)),
                     "{number} of a lane parked for {parked:?}"
                 );
                 assert!(!self.held.contains(&at), "{number} of a lane parked by hand");
@@ -435,6 +457,24 @@ impl World {
             .collect();
         panic!("stuck: {left:?}\n{:#?}", Arc::new(&self.window));
     }
+}
+
+/// The verdict is in the database and its answer is lost; an operator discards the dead letter before the relay asks again.
+#[test]
+fn a_lane_whose_head_was_discarded_continues_although_the_answer_was_lost() {
+    let mut world = World::new();
+    for _ in 0..2 {
+        world.insert(0, 0, Some(0), 0);
+    }
+    let park = Step::End { which: 0, how: 7 };
+    for step in [Step::Read, Step::Read, park, Step::LoseAnswer, Step::Discard(0)] {
+        world.take(step);
+    }
+    for step in [Step::Read, Step::Read, Step::Settle { how_many: 9 }] {
+        world.take(step);
+    }
+    world.finish();
+    assert_eq!(world.rows.delivered, [2]);
 }
 
 proptest! {

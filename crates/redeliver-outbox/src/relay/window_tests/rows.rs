@@ -1,6 +1,6 @@
 //! The smallest model of a database that keeps the store's contract.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::{
     Message, Timestamp,
@@ -21,7 +21,7 @@ pub(super) struct Rows {
     pub(super) told: BTreeMap<(u16, LaneId), LaneRow>,
     pub(super) resumes: u32,
     pub(super) delivered: Vec<i64>,
-    pub(super) dead: BTreeSet<i64>,
+    pub(super) dead: BTreeMap<i64, Message>,
 }
 
 /// What a database says of a lane.
@@ -71,6 +71,16 @@ impl Rows {
             died: if self.live.contains_key(&died) { 0 } else { died },
             resumed: Some(self.resumes),
         };
+    }
+
+    /// Gives up a dead letter; the lane that stands still for it continues.
+    pub(super) fn discard(&mut self, number: i64) {
+        self.dead.remove(&number);
+        let standing = self.lanes.values_mut().filter(|row| row.parked() == Some(number));
+        for row in standing {
+            self.resumes += 1;
+            row.resumed = Some(self.resumes);
+        }
     }
 
     pub(super) fn tell(&mut self, found: &mut Found) {
@@ -157,7 +167,8 @@ impl Rows {
     pub(super) fn settle(&mut self, settlement: &Settlement) {
         let number = settlement.number();
         let now = Timestamp::from_millis(self.now);
-        let Some(row) = self.live.get_mut(&number) else {
+        let row = self.live.get_mut(&number);
+        let Some(row) = row.filter(|row| row.redrives == settlement.redrives) else {
             return;
         };
         match &settlement.verdict {
@@ -171,7 +182,7 @@ impl Rows {
                 row.next_attempt_at = Some(now.plus(*wait));
             }
             Verdict::Dead { lane, .. } => {
-                let row = self.live.remove(&number).unwrap();
+                let mut row = self.live.remove(&number).unwrap();
                 if let (AfterDeath::Park, Some(key)) = (lane, &row.key) {
                     let lane = LaneId {
                         destination: row.destination.clone(),
@@ -192,7 +203,9 @@ impl Rows {
                 } else {
                     self.lanes.retain(|_, lane| lane.head != number);
                 }
-                self.dead.insert(number);
+                row.attempts = 0;
+                row.redrives += 1;
+                self.dead.insert(number, row);
             }
             Verdict::Postponed(Until::At(at)) => row.next_attempt_at = Some(*at),
             Verdict::Postponed(Until::Recovered) => row.next_attempt_at = Some(Timestamp::PARKED),

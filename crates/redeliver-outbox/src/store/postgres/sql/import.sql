@@ -7,5 +7,5 @@ WITH gone AS (
 INSERT INTO redeliver_dead (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                             not_before, expires_at, created_at, attempts, redrives, last_error, reason, dead_lettered_at, fingerprint)
 SELECT number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
-       not_before, expires_at, created_at, tried, redrives, error, reason, clock_timestamp(), fingerprint
+       not_before, expires_at, created_at, tried, redrives, error, reason, statement_timestamp(), fingerprint
   FROM gone

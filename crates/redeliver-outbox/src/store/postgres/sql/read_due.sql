@@ -4,6 +4,6 @@ SELECT o.number, o.salt, o.shard, o.destination, o.topic, o.lane, o.payload, o.p
   FROM unnest($1::smallint[]) AS owned (shard)
  CROSS JOIN LATERAL (SELECT * FROM redeliver_outbox o
                       WHERE o.shard = owned.shard AND o.next_attempt_at <= now()
-                      ORDER BY o.next_attempt_at LIMIT $2) AS o
+                      ORDER BY o.next_attempt_at, o.number LIMIT $2) AS o
  ORDER BY o.next_attempt_at, o.number
  LIMIT $2
