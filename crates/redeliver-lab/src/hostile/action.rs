@@ -195,6 +195,19 @@ impl Family {
         }
     }
 
+    /// A rewrite that takes as long as that of a large table, once the column is there.
+    pub(super) const fn slow_rewrite(self) -> &'static str {
+        match self {
+            Self::Sqlite => "VACUUM",
+            Self::Postgres => {
+                "ALTER TABLE redeliver_outbox ALTER COLUMN hostile_mark TYPE text USING pg_sleep(0.05)::text"
+            }
+            Self::Mysql => {
+                "ALTER TABLE redeliver_outbox MODIFY COLUMN hostile_mark BIGINT NULL, ALGORITHM = COPY"
+            }
+        }
+    }
+
     pub(super) const fn add_column(self) -> &'static str {
         match self {
             Self::Sqlite | Self::Postgres => "ALTER TABLE redeliver_outbox ADD COLUMN hostile_mark INTEGER",

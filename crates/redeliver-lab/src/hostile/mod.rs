@@ -72,16 +72,26 @@ async fn campaign(kind: Kind, place: Arc<Place>, options: Options) -> Result<Rep
         let plan = Plan::draw(kind, seed, &options);
         let (host, place, slots) = (Arc::clone(&host), Arc::clone(&place), Arc::clone(&slots));
         trials.spawn(async move {
+            let seed = plan.seed;
             let _slot = slots.acquire_owned().await.during("wait for a turn")?;
-            let name = plan.name();
-            Trial::run(host, place, plan).await.during(name)
+            Ok((seed, Trial::run(host, place, plan).await))
         });
     }
     let mut report = Report::default();
     while let Some(ended) = trials.join_next().await {
-        let outcome = ended.during("run a trial")??;
-        progress(&outcome.summary());
-        report.add(&outcome, options.repeat(kind, outcome.seed));
+        let (seed, ended) = ended.during("run a trial")??;
+        let repeat = options.repeat(kind, seed);
+        match ended {
+            Ok(outcome) => {
+                progress(&outcome.summary());
+                report.add(&outcome, repeat);
+            }
+            // The next seed says whether it was the machine or the relay.
+            Err(error) => {
+                progress(&format!("{} seed {seed}: FAILED: {error}", kind.as_str()));
+                report.add_broken_off(kind, seed, repeat, &error);
+            }
+        }
     }
     host.end().await;
     Ok(report)

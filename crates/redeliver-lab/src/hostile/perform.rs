@@ -145,6 +145,7 @@ impl Trial {
     /// A writer holds a row open while later rows are read and a rewrite waits for it.
     async fn late_commit(&mut self) -> Result<()> {
         let family = self.host.family();
+        self.change(family.add_column()).await;
         let home = self.home.read().await;
         let mut writer = home.connect().await?;
         let drafts: Vec<_> = (0..3)
@@ -153,12 +154,13 @@ impl Trial {
         let tickets: Vec<u64> = drafts.iter().map(|draft| draft.ticket).collect();
         let held = Duration::from_millis(self.rng.u64(300..700));
         drop(home);
+        let ahead = Duration::from_millis(self.rng.u64(1..60));
         let (record, home) = (Arc::clone(&self.record), Arc::clone(&self.home));
         // In a task of its own: SQLite waits on its thread.
         let rewrite = tokio::spawn(async move {
-            // The others' rows are read meanwhile; the change waits for the writer.
-            clock::sleep(held / 2).await;
-            change(&record, &*home.read().await, family.rewrite()).await;
+            // The others' rows are read meanwhile; the change waits for the writer, and reads wait for the change.
+            clock::sleep(held.saturating_sub(ahead)).await;
+            change(&record, &*home.read().await, family.slow_rewrite()).await;
         });
         let ended = transact(&mut writer, family, &drafts, held, true).await;
         rewrite.await.during("rewrite the table")?;

@@ -8,7 +8,7 @@ use super::{
     case::{Case, Commit, Ticket},
     checks::{Findings, Violation},
 };
-use crate::crash::database::Kind;
+use crate::crash::{CannotTorment, database::Kind};
 
 /// The result of a run.
 #[derive(Debug, Default, Serialize)]
@@ -88,7 +88,7 @@ pub(super) struct Outcome {
     pub(super) peak_memory: u64,
 }
 
-const CHECKERS: [(&str, &str); 10] = [
+const CHECKERS: [(&str, &str); 11] = [
     ("lost", "lost"),
     ("stalled", "stalled"),
     ("order", "out of order"),
@@ -99,6 +99,7 @@ const CHECKERS: [(&str, &str); 10] = [
     ("endings", "not one end, or another payload"),
     ("memory", "memory beyond the bound"),
     ("processes", "processes that ended by themselves or not at all"),
+    ("broken off", "trials that could not be carried to their end"),
 ];
 /// How many broken promises of one trial are printed.
 const MOST_PRINTED: usize = 4;
@@ -187,6 +188,34 @@ impl Report {
                 .iter()
                 .map(|violation| broken(case, violation))
                 .collect(),
+        });
+    }
+}
+
+impl Report {
+    /// A trial that could not be carried to its end.
+    pub(super) fn add_broken_off(
+        &mut self,
+        database: Kind,
+        seed: u64,
+        repeat: String,
+        error: &CannotTorment,
+    ) {
+        const CHECKER: &str = "broken off";
+        let figures = self.databases.entry(database.as_str()).or_default();
+        figures.trials += 1;
+        figures.failed += 1;
+        *figures.violations.entry(CHECKER).or_default() += 1;
+        self.failures.push(Failed {
+            database: database.as_str(),
+            seed,
+            repeat,
+            actions: Vec::new(),
+            violations: vec![Broken {
+                checker: CHECKER,
+                what: error.to_string(),
+                story: Vec::new(),
+            }],
         });
     }
 }

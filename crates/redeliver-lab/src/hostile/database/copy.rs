@@ -91,12 +91,12 @@ async fn run(command: &mut Command, input: Option<&PathBuf>, output: Option<&Pat
         Some(file) => Stdio::from(File::create(file).during(WHAT)?),
         None => Stdio::null(),
     });
-    let ended = command
+    let child = command
         .stderr(Stdio::piped())
         .kill_on_drop(true)
-        .output()
-        .await
+        .spawn()
         .during(WHAT)?;
+    let ended = child.wait_with_output().await.during(WHAT)?;
     if ended.status.success() {
         return Ok(());
     }
