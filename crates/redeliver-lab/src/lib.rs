@@ -7,6 +7,8 @@ mod deviate;
 pub mod faulty;
 pub mod fleet;
 pub mod history;
+#[cfg(feature = "crash")]
+pub mod hostile;
 mod listener;
 pub mod occ;
 mod range;

@@ -82,7 +82,7 @@ impl Arena {
             let relay = arena.start_relay(slot).await?;
             arena.relays.push(relay);
         }
-        stall::watch(&arena.record);
+        stall::watch(&arena.record, Record::stalled);
         for _ in 0..PRODUCERS {
             let rng = Rng::with_seed(arena.rng.u64(..));
             arena.producers.spawn(Arc::clone(&arena.shop).produce(rng));

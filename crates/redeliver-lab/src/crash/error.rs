@@ -6,15 +6,15 @@ use std::fmt;
 pub struct CannotTorment(String);
 
 impl CannotTorment {
-    pub(super) fn new(what: impl fmt::Display, why: impl fmt::Display) -> Self {
+    pub(crate) fn new(what: impl fmt::Display, why: impl fmt::Display) -> Self {
         Self(format!("{what}: {why}"))
     }
 }
 
-pub(super) type Result<T> = std::result::Result<T, CannotTorment>;
+pub(crate) type Result<T> = std::result::Result<T, CannotTorment>;
 
 /// Says what was being done when an error came up.
-pub(super) trait While<T> {
+pub(crate) trait While<T> {
     fn during(self, what: impl fmt::Display) -> Result<T>;
 }
 

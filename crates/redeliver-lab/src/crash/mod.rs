@@ -5,18 +5,18 @@
 //! server of our own, and looked up with plain SQL.
 
 mod arena;
-mod database;
+pub(crate) mod database;
 mod destination;
-mod error;
+pub(crate) mod error;
 mod options;
-mod place;
+pub(crate) mod place;
 mod plan;
 mod producer;
 mod proxy;
 mod record;
-mod relay;
-mod report;
-mod stall;
+pub(crate) mod relay;
+pub(crate) mod report;
+pub(crate) mod stall;
 mod torment;
 
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use tokio::task::JoinSet;
 /// If something that is needed is missing or does not start: the relay's program, a database server, a free port.
 pub async fn run(options: Options) -> Result<Report, CannotTorment> {
     let seed = options.seed.unwrap_or_else(redeliver::entropy::draw);
-    let place = Arc::new(Place::make(&options)?);
+    let place = Arc::new(Place::make("crash", &options.binary, options.keep)?);
     let mut arenas = JoinSet::new();
     for plan in Plan::all(&options, seed) {
         let place = Arc::clone(&place);

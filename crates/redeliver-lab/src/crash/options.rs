@@ -2,6 +2,8 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
+use super::database::Kind;
+
 /// Kills, stops and cuts off real relay processes while producers commit, and checks that nothing is lost.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "redeliver-crash", version)]
@@ -52,4 +54,15 @@ pub enum DatabaseChoice {
     Mariadb,
     /// All of them.
     All,
+}
+
+impl DatabaseChoice {
+    pub(crate) fn includes(self, kind: Kind) -> bool {
+        match self {
+            Self::Sqlite => kind == Kind::Sqlite,
+            Self::Postgres => kind == Kind::Postgres,
+            Self::Mariadb => kind == Kind::Mariadb,
+            Self::All => true,
+        }
+    }
 }

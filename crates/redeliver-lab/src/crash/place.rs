@@ -5,30 +5,27 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use super::{
-    error::{CannotTorment, Result, While as _},
-    options::Options,
-};
+use super::error::{CannotTorment, Result, While as _};
 
 /// A directory for databases, configurations and logs, removed at the end unless somebody has to look into it; and the program.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     directory: PathBuf,
     binary: PathBuf,
     keep: AtomicBool,
 }
 
 impl Place {
-    pub(super) fn make(options: &Options) -> Result<Self> {
-        let shown = options.binary.display();
-        let binary = fs::canonicalize(&options.binary).map_err(|error| {
+    pub(crate) fn make(campaign: &str, binary: &Path, keep: bool) -> Result<Self> {
+        let shown = binary.display();
+        let binary = fs::canonicalize(binary).map_err(|error| {
             let next = "build it with cargo build --release -p redeliver-cli, or name it with --binary";
             CannotTorment::new(
                 format!("the relay's program {shown} is not there ({next})"),
                 error,
             )
         })?;
-        let name = format!("redeliver-crash-{}", std::process::id());
+        let name = format!("redeliver-{campaign}-{}", std::process::id());
         let directory = std::env::temp_dir().join(name);
         fs::create_dir_all(&directory).during(format!("make the directory {}", directory.display()))?;
         // The servers run as users of their own, who must be able to pass.
@@ -37,15 +34,15 @@ impl Place {
         Ok(Self {
             directory,
             binary,
-            keep: AtomicBool::new(options.keep),
+            keep: AtomicBool::new(keep),
         })
     }
 
-    pub(super) fn binary(&self) -> &Path {
+    pub(crate) fn binary(&self) -> &Path {
         &self.binary
     }
 
-    pub(super) fn arena(&self, name: &str) -> Result<PathBuf> {
+    pub(crate) fn arena(&self, name: &str) -> Result<PathBuf> {
         let directory = self.directory.join(name);
         fs::create_dir_all(&directory).during(format!("make the directory {}", directory.display()))?;
         fs::set_permissions(&directory, fs::Permissions::from_mode(0o711))
@@ -53,7 +50,7 @@ impl Place {
         Ok(directory)
     }
 
-    pub(super) fn keep(&self) -> PathBuf {
+    pub(crate) fn keep(&self) -> PathBuf {
         self.keep.store(true, Ordering::Relaxed);
         self.directory.clone()
     }

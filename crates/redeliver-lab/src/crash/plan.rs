@@ -2,11 +2,7 @@
 
 use fastrand::Rng;
 
-use super::{
-    database::Kind,
-    options::{DatabaseChoice, Options},
-    torment::Torment,
-};
+use super::{database::Kind, options::Options, torment::Torment};
 
 /// What one arena has to go through: one database, the relays on it, their producers and their destination.
 #[derive(Debug)]
@@ -65,12 +61,9 @@ const fn usual(database: Kind) -> Amounts {
 impl Plan {
     pub(super) fn all(options: &Options, seed: u64) -> Vec<Self> {
         let mut rng = Rng::with_seed(seed);
-        let chosen = Kind::ALL.into_iter().filter(|kind| match options.database {
-            DatabaseChoice::Sqlite => *kind == Kind::Sqlite,
-            DatabaseChoice::Postgres => *kind == Kind::Postgres,
-            DatabaseChoice::Mariadb => *kind == Kind::Mariadb,
-            DatabaseChoice::All => true,
-        });
+        let chosen = Kind::ALL
+            .into_iter()
+            .filter(|kind| options.database.includes(*kind));
         chosen
             .flat_map(|database| Self::of(database, options, &mut rng))
             .collect()

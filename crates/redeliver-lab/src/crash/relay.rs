@@ -17,33 +17,38 @@ use super::{
 };
 use crate::history::RelayRun;
 
-pub(super) const LEASE: Duration = Duration::from_secs(1);
+pub(crate) const LEASE: Duration = Duration::from_secs(1);
 /// Takes everything sooner or later.
-pub(super) const STEADY: &str = "steady";
+pub(crate) const STEADY: &str = "steady";
 /// Gives up soon.
-pub(super) const BRITTLE: &str = "brittle";
-pub(super) const STEADY_ATTEMPTS: u32 = 60;
-pub(super) const BRITTLE_ATTEMPTS: u32 = 3;
+pub(crate) const BRITTLE: &str = "brittle";
+pub(crate) const STEADY_ATTEMPTS: u32 = 60;
+pub(crate) const BRITTLE_ATTEMPTS: u32 = 3;
 
 /// What all runs of an arena's relays have in common.
 #[derive(Debug)]
-pub(super) struct Workshop {
-    pub(super) binary: PathBuf,
-    pub(super) directory: PathBuf,
-    pub(super) destination: std::net::SocketAddr,
+pub(crate) struct Workshop {
+    pub(crate) binary: PathBuf,
+    pub(crate) directory: PathBuf,
+    pub(crate) destination: std::net::SocketAddr,
 }
 
 #[derive(Debug)]
-pub(super) struct Relay {
-    pub(super) run: RelayRun,
+pub(crate) struct Relay {
+    pub(crate) run: RelayRun,
     child: Child,
     log: PathBuf,
 }
 
 impl Workshop {
-    pub(super) fn start(&self, run: RelayRun, database: &str) -> Result<Relay> {
+    pub(crate) fn start(&self, run: RelayRun, database: &str) -> Result<Relay> {
+        self.start_with(run, database, &self.configuration(run))
+    }
+
+    /// Starts a relay with a configuration of the caller's.
+    pub(crate) fn start_with(&self, run: RelayRun, database: &str, settings: &str) -> Result<Relay> {
         let configuration = self.directory.join(format!("relay-{run}.toml"));
-        std::fs::write(&configuration, self.configuration(run)).during("write a relay's configuration")?;
+        std::fs::write(&configuration, settings).during("write a relay's configuration")?;
         let log = self.directory.join(format!("relay-{run}.log"));
         let child = self
             .command(&log)?
@@ -56,7 +61,7 @@ impl Workshop {
         Ok(Relay { run, child, log })
     }
 
-    pub(super) async fn migrate(&self, database: &str) -> Result<()> {
+    pub(crate) async fn migrate(&self, database: &str) -> Result<()> {
         let log = self.directory.join("migrate.log");
         let mut child = self
             .command(&log)?
@@ -102,16 +107,16 @@ impl Workshop {
 }
 
 impl Relay {
-    pub(super) fn signal(&self, which: Signal) -> Result<()> {
+    pub(crate) fn signal(&self, which: Signal) -> Result<()> {
         signal(&self.child, which)
     }
 
-    pub(super) async fn kill(&mut self) -> Result<()> {
+    pub(crate) async fn kill(&mut self) -> Result<()> {
         self.child.kill().await.during("kill a relay")
     }
 
     /// How it ended, if it did so by itself, and the last that it said.
-    pub(super) fn ended_by_itself(&mut self) -> Option<String> {
+    pub(crate) fn ended_by_itself(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok()??;
         Some(format!(
             "run {} ended by itself with {status}: {}",
@@ -121,7 +126,7 @@ impl Relay {
     }
 
     /// Asks it to stop, and waits.
-    pub(super) async fn stop(&mut self, patience: Duration) -> Result<Option<ExitStatus>> {
+    pub(crate) async fn stop(&mut self, patience: Duration) -> Result<Option<ExitStatus>> {
         self.signal(Signal::TERM)?;
         match tokio::time::timeout(patience, self.child.wait()).await {
             Ok(status) => status.map(Some).during("wait for a relay"),
@@ -129,8 +134,21 @@ impl Relay {
         }
     }
 
-    pub(super) fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         tail(&self.log)
+    }
+
+    /// Where its output is.
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// The most memory that it has had resident so far, in bytes; none once it has ended.
+    pub(crate) fn peak_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        let kilobytes: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kilobytes * 1024)
     }
 }
 

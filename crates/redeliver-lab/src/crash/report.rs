@@ -267,7 +267,7 @@ fn millis(micros: Option<&Micros>) -> String {
 }
 
 /// Says on stderr how far it is.
-pub(super) fn progress(what: &str) {
+pub(crate) fn progress(what: &str) {
     // Whoever closed it does not want to know.
     let _ = writeln!(std::io::stderr(), "{what}");
 }

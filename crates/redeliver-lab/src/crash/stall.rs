@@ -5,17 +5,15 @@ use std::{
     time::Duration,
 };
 
-use redeliver::clock;
-
-use super::record::Record;
+use redeliver::{Moment, clock};
 
 const TICK: Duration = Duration::from_millis(20);
 /// A relay renews every third of its lease; what is left after a longer silence than this is not enough.
 const DANGEROUS: Duration = Duration::from_millis(250);
 
 /// Watches on a thread of its own for as long as the record is in use.
-pub(super) fn watch(record: &Arc<Record>) {
-    let record: Weak<Record> = Arc::downgrade(record);
+pub(crate) fn watch<R: Send + Sync + 'static>(record: &Arc<R>, stalled: fn(&R, Moment, Moment)) {
+    let record: Weak<R> = Arc::downgrade(record);
     std::thread::spawn(move || {
         let mut last = clock::now();
         loop {
@@ -23,7 +21,7 @@ pub(super) fn watch(record: &Arc<Record>) {
             let now = clock::now();
             let Some(record) = record.upgrade() else { return };
             if now.since(last) > DANGEROUS {
-                record.stalled(last, now);
+                stalled(&record, last, now);
             }
             last = now;
         }

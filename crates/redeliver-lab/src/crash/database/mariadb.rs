@@ -23,7 +23,7 @@ use crate::{
 const USER: &str = "mysql";
 const PACKAGE: &str = "mariadb-server";
 
-pub(super) async fn start(directory: &Path) -> Result<Server> {
+pub(crate) async fn start(directory: &Path) -> Result<Server> {
     let data = directory.join("data");
     owned(USER, &data).await?;
     // A MariaDB that starts removes every temporary table that it finds where it has its own: in /tmp, it would take another's away.

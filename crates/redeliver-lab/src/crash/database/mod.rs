@@ -1,8 +1,8 @@
 //! The three databases: their private servers, what producers do in them, and what is in them at the end. Plain SQL throughout.
 
-mod mariadb;
-mod postgres;
-mod server;
+pub(crate) mod mariadb;
+pub(crate) mod postgres;
+pub(crate) mod server;
 mod sqlite;
 
 use std::{net::SocketAddr, path::Path, time::Duration};
@@ -17,16 +17,16 @@ pub(super) use server::signal;
 
 /// Which database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Sqlite,
     Postgres,
     Mariadb,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 3] = [Self::Sqlite, Self::Postgres, Self::Mariadb];
+    pub(crate) const ALL: [Self; 3] = [Self::Sqlite, Self::Postgres, Self::Mariadb];
 
-    pub(super) const fn as_str(self) -> &'static str {
+    pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",

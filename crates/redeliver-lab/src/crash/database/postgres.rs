@@ -23,7 +23,7 @@ use crate::{
 const USER: &str = "postgres";
 const PACKAGE: &str = "postgresql";
 
-pub(super) async fn start(directory: &Path) -> Result<Server> {
+pub(crate) async fn start(directory: &Path) -> Result<Server> {
     let data = directory.join("data");
     owned(USER, &data).await?;
     let folders = installed();
@@ -62,7 +62,7 @@ pub(super) async fn start(directory: &Path) -> Result<Server> {
 }
 
 /// Where the Debian packages put the servers, the newest first.
-fn installed() -> Vec<PathBuf> {
+pub(crate) fn installed() -> Vec<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
         .flatten()

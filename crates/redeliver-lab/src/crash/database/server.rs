@@ -15,8 +15,8 @@ use tokio::process::{Child, Command};
 use crate::crash::error::{CannotTorment, Result, While as _};
 
 #[derive(Debug)]
-pub(in crate::crash) struct Server {
-    pub(in crate::crash) address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     name: &'static str,
     program: PathBuf,
     arguments: Vec<String>,
@@ -28,7 +28,7 @@ pub(in crate::crash) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(
+    pub(crate) fn new(
         name: &'static str,
         user: &'static str,
         deadly: Signal,
@@ -46,13 +46,13 @@ impl Server {
         })
     }
 
-    pub(super) fn runs(mut self, program: PathBuf, arguments: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn runs(mut self, program: PathBuf, arguments: impl IntoIterator<Item = String>) -> Self {
         self.program = program;
         self.arguments.extend(arguments);
         self
     }
 
-    pub(super) async fn start(&mut self) -> Result<()> {
+    pub(crate) async fn start(&mut self) -> Result<()> {
         let name = self.name;
         let log = File::options()
             .create(true)
@@ -82,7 +82,7 @@ impl Server {
         .await
     }
 
-    pub(super) async fn end_at_once(&mut self) -> Result<()> {
+    pub(crate) async fn end_at_once(&mut self) -> Result<()> {
         let Some(mut child) = self.child.take() else {
             return Ok(());
         };
@@ -96,7 +96,7 @@ impl Server {
 }
 
 /// Sends a signal to a process that was started here and has not been waited for.
-pub(in crate::crash) fn signal(child: &Child, signal: Signal) -> Result<()> {
+pub(crate) fn signal(child: &Child, signal: Signal) -> Result<()> {
     let pid = child
         .id()
         .and_then(|id| i32::try_from(id).ok())
@@ -106,7 +106,7 @@ pub(in crate::crash) fn signal(child: &Child, signal: Signal) -> Result<()> {
 }
 
 /// Tries until it works, for a minute at most.
-pub(super) async fn patiently<T, F>(what: &str, mut attempt: impl FnMut() -> F) -> Result<T>
+pub(crate) async fn patiently<T, F>(what: &str, mut attempt: impl FnMut() -> F) -> Result<T>
 where
     F: Future<Output = Result<T>>,
 {
@@ -125,7 +125,7 @@ where
 }
 
 /// A command as the user of a service: servers refuse to run as root.
-pub(super) fn as_user(user: &str, program: &Path) -> Command {
+pub(crate) fn as_user(user: &str, program: &Path) -> Command {
     if !geteuid().is_root() {
         return Command::new(program);
     }
@@ -139,7 +139,7 @@ pub(super) fn as_user(user: &str, program: &Path) -> Command {
 }
 
 /// An empty directory that the user of a service may write to.
-pub(super) async fn owned(user: &str, directory: &Path) -> Result<()> {
+pub(crate) async fn owned(user: &str, directory: &Path) -> Result<()> {
     std::fs::create_dir_all(directory).during("make a data directory")?;
     if geteuid().is_root() {
         run(
@@ -151,7 +151,7 @@ pub(super) async fn owned(user: &str, directory: &Path) -> Result<()> {
     Ok(())
 }
 
-pub(super) async fn run(command: &mut Command, what: &str) -> Result<()> {
+pub(crate) async fn run(command: &mut Command, what: &str) -> Result<()> {
     let output = command.stdin(Stdio::null()).output().await.during(what)?;
     if output.status.success() {
         return Ok(());
@@ -181,7 +181,7 @@ fn free_address() -> Result<SocketAddr> {
 }
 
 /// The first of these that exists.
-pub(super) fn program(name: &str, folders: &[PathBuf], package: &str) -> Result<PathBuf> {
+pub(crate) fn program(name: &str, folders: &[PathBuf], package: &str) -> Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut places = folders.iter().cloned().chain(std::env::split_paths(&path));
     places
