@@ -52,6 +52,7 @@ mod search;
 mod settle;
 mod status;
 mod subject;
+mod twice;
 mod write;
 
 pub use catalogue::{Case, cases, pass, run};
