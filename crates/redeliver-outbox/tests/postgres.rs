@@ -20,6 +20,8 @@ mod lost;
 mod pooler;
 #[path = "postgres/reader.rs"]
 mod reader;
+#[path = "postgres/recovery.rs"]
+mod recovery;
 #[path = "postgres/relay.rs"]
 mod relay;
 #[path = "postgres/rewrite.rs"]

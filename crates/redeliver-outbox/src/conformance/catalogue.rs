@@ -5,7 +5,8 @@ use futures_core::future::LocalBoxFuture;
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
     issue, job, job_desk, job_trouble, lane, lease, migrate, model, order, overview, page, park, patch,
-    payload, query, read, redrive, redrive_order, replay, retain, search, settle, status, times, write,
+    payload, query, read, redrive, redrive_order, replay, retain, search, settle, status, times, twice,
+    write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -390,6 +391,13 @@ macro_rules! __conformance_catalogue {
                 s236_a_step_that_fails_keeps_no_other_job
                 s237_a_job_of_a_newer_version_keeps_no_other
                 s238_a_step_looks_no_further_than_its_window
+            }
+            twice {
+                s420_a_dead_letter_stands_in_no_ones_way
+                s421_an_operator_acts_on_the_letter_that_was_named
+                s422_a_letter_outlasts_a_discarded_one
+                s423_the_history_takes_a_number_again
+                s424_a_lane_is_parked_for_a_number_given_twice
             }
             model {
                 s160_random_histories_agree_with_the_model

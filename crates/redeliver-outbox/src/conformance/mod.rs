@@ -54,6 +54,7 @@ mod settle;
 mod status;
 mod subject;
 mod times;
+mod twice;
 mod write;
 
 pub use catalogue::{Case, cases, pass, run};

@@ -250,12 +250,19 @@ impl Worker {
         }
     }
 
-    /// Reads until so many fresh messages have come. What other transactions commit is found soon, not always by the next read.
+    /// Reads until so many messages have come that were never scheduled. What other transactions commit is found soon, not always by the
+    /// next read. A store may return those with numbers that it has not given as due.
     pub(super) async fn read_until(&mut self, count: usize) -> Outcome<Vec<Message>> {
         let begun = redeliver::clock::wall();
-        let mut messages = Vec::new();
+        let mut messages: Vec<Message> = Vec::new();
         while messages.len() < count {
-            messages.extend(self.read().await?.fresh);
+            let found = self.read().await?;
+            let forged = found.due.into_iter().filter(|due| due.next_attempt_at.is_none());
+            for message in found.fresh.into_iter().chain(forged) {
+                if messages.iter().all(|known| known.id != message.id) {
+                    messages.push(message);
+                }
+            }
             let waited = redeliver::clock::wall().saturating_sub(begun);
             check!(
                 waited < PATIENCE,

@@ -226,3 +226,69 @@ async fn an_owner_that_comes_back_during_a_takeover_learns_of_it() {
     assert_eq!(taking.await.unwrap().len(), 2);
     assert_eq!(returning.await.unwrap().owned, []);
 }
+
+/// The claim began before the other worker's first beat was there to see, and comes to the shard after that worker has taken it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_shard_of_a_worker_that_has_just_begun_is_not_claimed() {
+    let (database, store) = Database::migrated(2).await;
+    let client = database.client().await;
+    client
+        .batch_execute(
+            "CREATE FUNCTION wait_for_the_lock() RETURNS trigger LANGUAGE plpgsql AS
+                 'BEGIN PERFORM pg_advisory_xact_lock(7); RETURN new; END';
+             CREATE TRIGGER slow BEFORE UPDATE ON redeliver_shards
+                 FOR EACH ROW WHEN (new.owner = 'slow') EXECUTE FUNCTION wait_for_the_lock();
+             SELECT pg_advisory_lock(7)",
+        )
+        .await
+        .unwrap();
+    beat(&store, "slow", LONG).await;
+    let slow = tokio::spawn({
+        let store = store.clone();
+        async move { store.claim(&worker("slow"), 2, 10).await.unwrap() }
+    });
+    until(
+        &client,
+        "SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'",
+    )
+    .await;
+    let new = owner(&store, "new").await;
+    assert_eq!(new.len(), 1, "the other is locked");
+    client
+        .batch_execute("SELECT pg_advisory_unlock(7)")
+        .await
+        .unwrap();
+    let slow = slow.await.unwrap();
+    assert_eq!(slow.len(), 1, "{slow:?}");
+    assert_ne!(slow[0].lease.shard, new[0].lease.shard);
+}
+
+/// An owner that nobody knows, whose shards were taken longer ago than a lease, is gone.
+#[tokio::test]
+async fn a_shard_of_an_unknown_owner_is_claimed_after_a_lease() {
+    let (database, store) = Database::migrated(1).await;
+    let client = database.client().await;
+    beat(&store, "a", LONG).await;
+    for (taken_at, claimable) in [
+        ("now()", 0),
+        ("now() - interval '59 minutes'", 0),
+        ("now() - interval '61 minutes'", 1),
+        ("NULL", 1),
+    ] {
+        let statement = format!("UPDATE redeliver_shards SET owner = 'nobody', taken_at = {taken_at}");
+        client.batch_execute(&statement).await.unwrap();
+        let membership = store.beat(&beat_of("a")).await.unwrap();
+        assert_eq!(membership.claimable, claimable, "{taken_at}");
+        let claimed = store.claim(&worker("a"), 9, 10).await.unwrap();
+        assert_eq!(claimed.len(), claimable, "{taken_at}");
+    }
+}
+
+fn beat_of(name: &str) -> Beat {
+    Beat {
+        worker: worker(name),
+        lease: LONG,
+        in_flight: 0,
+        destinations: redeliver_outbox::live::Live::new(),
+    }
+}

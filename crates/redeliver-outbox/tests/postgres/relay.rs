@@ -13,6 +13,7 @@ use redeliver_outbox::{
     store::PostgresStore,
 };
 use tokio::{sync::oneshot, task::JoinHandle};
+use tokio_postgres::Client;
 
 use crate::database::{Database, scalar, until};
 
@@ -138,6 +139,56 @@ async fn forged_rows_come_to_their_end_and_stop_no_other() {
         [400, 20, 200, 9, 0]
     );
     assert_eq!(count("twin"), twins as usize);
+    let twice: Vec<_> = arrived.iter().filter(|(_, count)| **count > 1).collect();
+    assert!(twice.is_empty(), "{twice:?}");
+}
+
+async fn insert_some(client: &Client, name: &str, count: u32) {
+    let statement = format!(
+        "INSERT INTO redeliver_outbox (destination, lane, payload)
+         SELECT CASE WHEN n % 2 = 0 THEN 'd' ELSE 'parks' END, CASE WHEN n % 3 = 0 THEN '{name}' || n END, '{name} ' || n
+           FROM generate_series(1, {count}) AS n"
+    );
+    client.batch_execute(&statement).await.unwrap();
+}
+
+/// Numbers are given again, below what was read and dead-lettered and sent before: each message comes to its end, and once.
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_that_are_given_again_are_read_and_settled() {
+    let (database, store) = Database::migrated(4).await;
+    let client = database.client().await;
+    let running = start(&store);
+    insert_some(&client, "first", 60).await;
+    insert_some(&client, "dies first", 60).await;
+    until(&client, "SELECT count(*) = 0 FROM redeliver_outbox").await;
+    let resets = [
+        ("TRUNCATE redeliver_outbox RESTART IDENTITY", 20),
+        ("SELECT setval('redeliver_outbox_number', 1, false)", 10),
+        ("ALTER SEQUENCE redeliver_outbox_number RESTART", 20),
+    ];
+    for (turn, (reset, count)) in resets.into_iter().enumerate() {
+        client.batch_execute(reset).await.unwrap();
+        insert_some(&client, &format!("low {turn}"), count).await;
+        insert_some(&client, &format!("dies low {turn}"), count).await;
+        until(&client, "SELECT count(*) = 0 FROM redeliver_outbox").await;
+    }
+    // Down and up again before anybody looks.
+    client
+        .batch_execute("BEGIN; ALTER SEQUENCE redeliver_outbox_number RESTART")
+        .await
+        .unwrap();
+    insert_some(&client, "swift", 300).await;
+    insert_some(&client, "dies swift", 60).await;
+    client.batch_execute("COMMIT").await.unwrap();
+    until(&client, "SELECT count(*) = 0 FROM redeliver_outbox").await;
+    let letters = scalar(
+        &client,
+        "SELECT count(*), count(DISTINCT (number, salt)) FROM redeliver_dead",
+    )
+    .await;
+    assert_eq!(letters, "170", "no dead letter is lost");
+    let arrived = running.stop().await;
+    assert_eq!(arrived.len(), 60 + 60 + 40 + 20 + 40 + 360);
     let twice: Vec<_> = arrived.iter().filter(|(_, count)| **count > 1).collect();
     assert!(twice.is_empty(), "{twice:?}");
 }

@@ -136,3 +136,20 @@ async fn many_shards_share_the_rows_and_keep_a_lane_together() {
     seen.sort_unstable();
     assert_eq!(seen, (1..=804).collect::<Vec<i64>>());
 }
+
+#[tokio::test]
+async fn a_shard_of_an_unknown_owner_is_claimed_after_a_lease() {
+    let bench = Bench::new().await;
+    let one = worker("one");
+    bench.beat(&one).await;
+    let taken = bench.now().as_millis();
+    bench.sql(&format!(
+        "UPDATE redeliver_shards SET owner = 'nobody', taken_at = {taken}"
+    ));
+    for (passes, claimable) in [(Duration::ZERO, 0), (LEASE, 0), (Duration::from_millis(1), 1)] {
+        bench.pass(passes);
+        assert_eq!(bench.beat(&one).await.claimable, claimable);
+        let claimed = bench.store.claim(&one, 9, 7).await.unwrap();
+        assert_eq!(claimed.len(), claimable);
+    }
+}

@@ -19,8 +19,8 @@ pub(super) struct Now {
     pub(super) clock: Timestamp,
     pub(super) due: bool,
     pub(super) next_due: Option<Timestamp>,
-    /// Since when the server runs.
-    pub(super) started: Timestamp,
+    /// Which run of which server it is, and which run of the sequence.
+    pub(super) run: String,
     /// Whether there are rows above the sequence.
     pub(super) strange: bool,
 }
@@ -40,7 +40,7 @@ impl Now {
             clock: row::time(moment, 2)?,
             due: get(moment, 3)?,
             next_due: row::maybe_time(moment, 4)?,
-            started: row::time(moment, 5)?,
+            run: get(moment, 5)?,
             strange: get(moment, 6)?,
         })
     }

@@ -19,7 +19,7 @@ use super::{
     value,
 };
 use crate::{
-    Message, Timestamp,
+    Message,
     store::{
         Demand, Found, LaneDemand, LaneFound, Lease, Reader,
         acted::{Told, acted},
@@ -38,8 +38,8 @@ pub(super) struct PostgresReader {
     segments: Segments,
     /// When everything up to the cursors had last been read to the end; none if it has not.
     seen: Option<Seen>,
-    /// Since when the server runs that was read last.
-    started: Option<Timestamp>,
+    /// The run of the server and of the sequence that was read last.
+    run: Option<String>,
     told: Told,
     /// Which shard comes first at the next read: none must wait behind the others for ever.
     turn: usize,
@@ -69,7 +69,7 @@ impl PostgresReader {
             cursors: BTreeMap::new(),
             segments: Segments::default(),
             seen: None,
-            started: None,
+            run: None,
             told: Told::default(),
             turn: 0,
         }
@@ -121,12 +121,12 @@ impl PostgresReader {
     /// a second time, behind the cursors, and what was settled is there again.
     fn begin_again_where_commits_may_be_lost(&mut self, now: &Now) {
         let older = |seen: &Seen| seen.sequence > now.sequence || seen.beyond > now.snapshot.beyond();
-        let other = self
-            .started
-            .replace(now.started)
-            .is_some_and(|started| started != now.started);
-        if other || self.seen.as_ref().is_some_and(older) {
-            tracing::info!(target: "redeliver", "the database server is another, or was started again: every message is read again");
+        let other = self.run.as_ref().is_some_and(|run| *run != now.run);
+        self.run = Some(now.run.clone());
+        // No cursor was ever above the sequence: one that is now has numbers before it that are given again.
+        let passed = self.cursors.values().any(|&cursor| cursor > now.sequence);
+        if other || passed || self.seen.as_ref().is_some_and(older) {
+            tracing::info!(target: "redeliver", "the database server is another, or was started again, or gives numbers again: every message is read again");
             self.segments = Segments::default();
             self.seen = None;
             self.cursors.values_mut().for_each(|cursor| *cursor = 0);

@@ -163,5 +163,6 @@ pub(super) fn unpark_others(
 
 pub(super) fn leave(session: &Session<'_>, worker: &WorkerId) -> Done<()> {
     session.execute(include_str!("sql/leave.sql"), [&worker.0])?;
+    session.execute(include_str!("sql/leave_shards.sql"), [&worker.0])?;
     Ok(())
 }

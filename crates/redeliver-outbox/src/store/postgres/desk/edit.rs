@@ -19,7 +19,7 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
     session.opens();
     session.begin(Begin::Desk).await?;
     let found = editable(look::one(&session, message).await?)?;
-    let number = found.id.number();
+    let (number, salt) = (found.id.number(), found.id.salt());
     let numbers = [number];
     let locking: [Parameter<'_>; 1] = [(&numbers.as_slice(), Type::INT8_ARRAY)];
     // Locked, so that it is neither put back nor edited by somebody else meanwhile; then looked at again.
@@ -33,11 +33,11 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
         let redrives = editable(look::one(&session, message).await?)?.redrives;
         unchanged(edit.seen, redrives, &audit::of_message(&session, found.id).await?)?;
     }
-    let letter = look::kept(&session, number).await?;
+    let letter = look::kept(&session, found.id).await?;
     let mended = mend(edit, letter.ok_or_else(|| taken(found.id))?);
     let (text, binary) = mended.payload.columns();
     let (original_text, original_binary) = mended.original.as_ref().map_or((None, None), Payload::columns);
-    let parameters: [Parameter<'_>; 9] = [
+    let parameters: [Parameter<'_>; 10] = [
         (&number, Type::INT8),
         (&original_text, Type::TEXT),
         (&original_binary, Type::BYTEA),
@@ -47,6 +47,7 @@ pub(super) async fn edit(inner: &Inner, message: MessageRef, edit: &Edit, act: &
         (&edit.headers, Type::TEXT),
         (&edit.destination, Type::TEXT),
         (&mended.fingerprint, Type::TEXT),
+        (&salt, Type::INT8),
     ];
     session
         .execute(include_str!("../sql/edit.sql"), &parameters)

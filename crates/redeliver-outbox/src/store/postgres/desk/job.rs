@@ -162,13 +162,17 @@ async fn release(session: &Session<'_>, job: &mut Job, count: usize) -> Result<V
     };
     let out = rescue::change(session, job.kind, &job.filter, &found).await?;
     let free = found.iter().filter(|letter| out.contains(&letter.id));
-    let (shards, numbers): (Vec<i16>, Vec<i64>) = free
-        .map(|letter| (value::shard(letter.shard), letter.id.number()))
-        .unzip();
-    let parameters: [Parameter<'_>; 3] = [
+    let (mut shards, mut numbers, mut salts) = (Vec::new(), Vec::new(), Vec::new());
+    for letter in free {
+        shards.push(value::shard(letter.shard));
+        numbers.push(letter.id.number());
+        salts.push(letter.id.salt());
+    }
+    let parameters: [Parameter<'_>; 4] = [
         (&job.id, Type::INT8),
         (&shards, Type::INT2_ARRAY),
         (&numbers, Type::INT8_ARRAY),
+        (&salts, Type::INT8_ARRAY),
     ];
     session
         .execute(include_str!("../sql/note_job_message.sql"), &parameters)

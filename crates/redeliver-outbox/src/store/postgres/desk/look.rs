@@ -113,10 +113,11 @@ pub(super) async fn one(session: &Session<'_>, message: MessageRef) -> Result<Op
 }
 
 /// What only the row of a dead letter tells.
-pub(super) async fn kept(session: &Session<'_>, number: i64) -> Result<Option<Kept>> {
+pub(super) async fn kept(session: &Session<'_>, id: MessageId) -> Result<Option<Kept>> {
     let statement = include_str!("../sql/dead_letter.sql");
-    let place: [Parameter<'_>; 1] = [(&number, Type::INT8)];
-    Ok(session.read(statement, &place, records::kept).await?.pop())
+    let (number, salt) = (id.number(), id.salt());
+    let whole: [Parameter<'_>; 2] = [(&number, Type::INT8), (&salt, Type::INT8)];
+    Ok(session.read(statement, &whole, records::kept).await?.pop())
 }
 
 pub(super) async fn find(inner: &Inner, message: MessageRef) -> Result<Option<Detail>> {
@@ -142,7 +143,7 @@ async fn detail(session: &Session<'_>, record: Record) -> Result<Detail> {
             &place[1..],
             records::attempt,
         ),
-        kept(session, number),
+        kept(session, record.id),
         session.read(include_str!("../sql/parked_behind.sql"), &place, |row| row.id()),
         session.read(include_str!("../sql/waits_behind.sql"), &place, |row| row.id()),
     )

@@ -93,8 +93,12 @@ pub(super) async fn change(
         .iter()
         .map(|row| row::get(row, 0))
         .collect::<Result<Vec<i64>>>()?;
-    let numbers = still(session, filter, &locked).await?;
-    let parameters: [Parameter<'_>; 1] = [(&numbers, Type::INT8_ARRAY)];
+    let mut wanted: Vec<MessageId> = letters.iter().map(|letter| letter.id).collect();
+    wanted.sort_unstable();
+    let mut still = still(session, filter, &locked).await?;
+    still.retain(|id| wanted.binary_search(id).is_ok());
+    let (numbers, salts): (Vec<i64>, Vec<i64>) = still.iter().map(|id| (id.number(), id.salt())).unzip();
+    let parameters: [Parameter<'_>; 2] = [(&numbers, Type::INT8_ARRAY), (&salts, Type::INT8_ARRAY)];
     let statement = match way {
         JobKind::Discard => include_str!("../sql/discard.sql"),
         _ => include_str!("../sql/redrive.sql"),
@@ -102,20 +106,20 @@ pub(super) async fn change(
     let changed = session.read(statement, &parameters, |row| row.id()).await?;
     if way == JobKind::Discard {
         session
-            .execute(include_str!("../sql/free_lane.sql"), &parameters)
+            .execute(include_str!("../sql/free_lane.sql"), &parameters[..1])
             .await?;
     }
     Ok(changed)
 }
 
 /// Those of the locked ones that the filter finds now: whoever had the lock before may have moved one elsewhere.
-async fn still(session: &Session<'_>, filter: &Filter, locked: &[i64]) -> Result<Vec<i64>> {
+async fn still(session: &Session<'_>, filter: &Filter, locked: &[i64]) -> Result<Vec<MessageId>> {
     let Some(page) = desk::again(locked) else {
         return Ok(Vec::new());
     };
     let found = look::list(session, filter, page, false).await?;
-    let numbers = found.iter().map(|letter| letter.id.number());
-    Ok(numbers
-        .filter(|number| locked.binary_search(number).is_ok())
+    let ids = found.iter().map(|letter| letter.id);
+    Ok(ids
+        .filter(|id| locked.binary_search(&id.number()).is_ok())
         .collect())
 }

@@ -42,3 +42,5 @@ SELECT lpad(to_hex((m.number & 1152921504606846975) >> 28), 8, '0')
       FROM redeliver_events
   ) AS m;
 ALTER TABLE redeliver_outbox DROP COLUMN deferred;
+
+ALTER TABLE redeliver_dead DROP CONSTRAINT local_redeliver_dead_pkey, ADD PRIMARY KEY (number);

@@ -49,3 +49,6 @@ SELECT lpad(to_hex((m.number & 1152921504606846975) >> 28), 8, '0')
            content_type, headers, traceparent, payload, payload_binary, false, topic, fanned_out_at, 'event', ''
       FROM redeliver_events
   ) AS m;
+
+-- A number may be given twice, by a restored or reset sequence: a dead letter is known by its whole id, and none stands in another's way.
+ALTER TABLE redeliver_dead DROP CONSTRAINT local_redeliver_dead_pkey, ADD PRIMARY KEY (number, salt);

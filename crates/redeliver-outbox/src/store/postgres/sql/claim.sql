@@ -1,6 +1,9 @@
 -- An owner whose lease has ended is locked, so that it cannot come back meanwhile: its beat waits, and then sees what was taken. One that
 -- is coming back just now holds its own row, and keeps its shards.
-WITH gone AS MATERIALIZED (
+WITH own AS MATERIALIZED (
+    SELECT clock_timestamp() - max(w.lease_until - w.seen_at) AS a_lease_ago FROM redeliver_workers w WHERE w.worker = $1
+),
+gone AS MATERIALIZED (
     SELECT w.worker
       FROM redeliver_workers w
      WHERE w.lease_until <= clock_timestamp() AND w.worker <> $1
@@ -14,7 +17,9 @@ free AS MATERIALIZED (
      WHERE s.owner IS DISTINCT FROM $1
        AND (s.owner IS NULL
             OR s.owner IN (SELECT worker FROM gone)
-            OR NOT EXISTS (SELECT FROM redeliver_workers w WHERE w.worker = s.owner))
+            -- One that is unknown may have begun after this statement did: its first beat is not to be seen here, and what it took is.
+            OR (NOT EXISTS (SELECT FROM redeliver_workers w WHERE w.worker = s.owner)
+                AND (s.taken_at IS NULL OR s.taken_at < (SELECT a_lease_ago FROM own))))
      ORDER BY s.shard
      LIMIT $2
        FOR UPDATE OF s SKIP LOCKED

@@ -4,6 +4,8 @@ SELECT $1, o.number, o.salt, o.shard, o.redrives, NULL
   FROM unnest($2::smallint[], $3::bigint[]) AS out (shard, number)
   JOIN redeliver_outbox o ON o.shard = out.shard AND o.number = out.number
 UNION ALL
-SELECT $1, d.number, d.salt, d.shard, d.redrives, 'delivered'
-  FROM redeliver_dead d
- WHERE d.number = ANY ($3::bigint[])
+SELECT given_up.*
+  FROM (SELECT DISTINCT ON (d.number) $1, d.number, d.salt, d.shard, d.redrives, 'delivered'
+          FROM unnest($3::bigint[], $4::bigint[]) AS letter (number, salt)
+          JOIN redeliver_dead d ON d.number = letter.number AND d.salt & 4611686018427387903 = letter.salt
+         ORDER BY d.number, d.salt) AS given_up

@@ -10,7 +10,11 @@ SELECT pg_current_snapshot()::text,
          CROSS JOIN LATERAL (SELECT o.next_attempt_at FROM redeliver_outbox o
                               WHERE o.shard = owned.shard AND o.next_attempt_at > now()
                               ORDER BY o.next_attempt_at LIMIT 1) AS later),
-       pg_postmaster_start_time(),
+       -- Changes with every start of the server, with every reset of the sequence by DDL, and with every crash recovery, which forgets the
+       -- statistics. (Before PostgreSQL 15 asking for them reads a file.)
+       concat_ws('/', extract(epoch FROM pg_postmaster_start_time()), pg_relation_filenode('redeliver_outbox_number'::regclass),
+                 CASE WHEN current_setting('server_version_num')::integer >= 150000
+                      THEN extract(epoch FROM pg_stat_get_bgwriter_stat_reset_time()) END),
        EXISTS (SELECT FROM unnest($1::smallint[]) AS owned (shard)
                 CROSS JOIN LATERAL (SELECT FROM redeliver_outbox o
                                      WHERE o.shard = owned.shard AND o.next_attempt_at IS NULL

@@ -1,5 +1,12 @@
 WITH gone AS (
-    DELETE FROM redeliver_dead WHERE number = ANY ($1::bigint[]) RETURNING *
+    DELETE FROM redeliver_dead d
+     USING unnest($1::bigint[], $2::bigint[]) AS letter (number, salt)
+     WHERE d.number = letter.number AND d.salt & 4611686018427387903 = letter.salt
+       -- Of a number that was given twice, one message is live at a time; the others stay dead letters.
+       AND NOT EXISTS (SELECT FROM redeliver_outbox o WHERE o.shard = d.shard AND o.number = d.number)
+       AND NOT EXISTS (SELECT FROM unnest($1::bigint[], $2::bigint[]) AS twin (number, salt)
+                        WHERE twin.number = letter.number AND twin.salt < letter.salt)
+    RETURNING d.*
 ),
 back AS (
     INSERT INTO redeliver_outbox (number, salt, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,

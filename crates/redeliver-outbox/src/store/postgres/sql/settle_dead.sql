@@ -5,8 +5,6 @@ WITH gone AS (
            AS settled (shard, number, attempt, took_ms, class, attempt_error, reason, error, gap, park, redrives, salt, fingerprint)
      WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND (settled.attempt IS NULL OR o.attempts IN (settled.attempt, settled.attempt - 1))
-       -- A number that was given twice, by a restored sequence perhaps, must not stop everything else that is settled here.
-       AND NOT EXISTS (SELECT FROM redeliver_dead d WHERE d.number = o.number)
     RETURNING o.*, settled.attempt, settled.took_ms, settled.class, settled.attempt_error, settled.reason, settled.error, settled.gap,
               settled.park, settled.fingerprint
 ),
@@ -36,3 +34,8 @@ SELECT number, salt, shard, destination, topic, lane, payload, payload_binary, c
        not_before, expires_at, created_at, COALESCE(attempt, attempts), redrives,
        CASE WHEN attempt IS NULL THEN last_attempt_at ELSE clock_timestamp() END, error, reason, gap, clock_timestamp(), fingerprint
   FROM gone
+    -- The same message again, live after a restore: it dies once more.
+    ON CONFLICT (number, salt) DO UPDATE
+   SET attempts = excluded.attempts, redrives = excluded.redrives, last_attempt_at = excluded.last_attempt_at,
+       last_error = excluded.last_error, reason = excluded.reason, gap = excluded.gap, dead_lettered_at = excluded.dead_lettered_at,
+       discarded_at = NULL, fingerprint = excluded.fingerprint

@@ -26,4 +26,10 @@ SELECT number, salt, shard, destination, topic, lane, CASE WHEN $7 THEN payload 
        headers, traceparent, created_at, attempt, redrives, last_error, clock_timestamp(), took_ms
   FROM gone
  WHERE $6
-    ON CONFLICT (number) DO NOTHING
+    -- Of a number that was given twice, the history keeps the last message.
+    ON CONFLICT (number) DO UPDATE
+   SET salt = excluded.salt, shard = excluded.shard, destination = excluded.destination, topic = excluded.topic,
+       lane = excluded.lane, payload = excluded.payload, payload_binary = excluded.payload_binary,
+       content_type = excluded.content_type, headers = excluded.headers, traceparent = excluded.traceparent,
+       created_at = excluded.created_at, attempts = excluded.attempts, redrives = excluded.redrives,
+       last_error = excluded.last_error, sent_at = excluded.sent_at, took_ms = excluded.took_ms

@@ -29,7 +29,12 @@ kept AS (
            traceparent, created_at, clock_timestamp()
       FROM gone
      WHERE $6
-        ON CONFLICT (number) DO NOTHING
+        -- Of a number that was given twice, the history keeps the last event.
+        ON CONFLICT (number) DO UPDATE
+       SET salt = excluded.salt, shard = excluded.shard, topic = excluded.topic, lane = excluded.lane,
+           payload = excluded.payload, payload_binary = excluded.payload_binary, content_type = excluded.content_type,
+           headers = excluded.headers, traceparent = excluded.traceparent, created_at = excluded.created_at,
+           fanned_out_at = excluded.fanned_out_at
 )
 INSERT INTO redeliver_outbox (number, salt, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                               expires_at, created_at, redrives)

@@ -16,7 +16,7 @@ pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act:
     let found = editable(look::one(session, message)?)?;
     let number = found.id.number();
     unchanged(edit.seen, found.redrives, &audit::of_message(session, found.id)?)?;
-    let Some(letter) = look::kept(session, number)? else {
+    let Some(letter) = look::kept(session, found.id)? else {
         return Ok(());
     };
     let mended = mend(edit, letter);
@@ -33,6 +33,7 @@ pub(super) fn edit(session: &Session<'_>, message: MessageRef, edit: &Edit, act:
         &edit.destination,
         session.now.as_millis(),
         &mended.fingerprint,
+        found.id.salt(),
     );
     session.execute(include_str!("../sql/edit.sql"), values)?;
     if mended.moves {

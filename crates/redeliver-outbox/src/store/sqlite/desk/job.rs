@@ -119,16 +119,18 @@ fn release(session: &Session<'_>, job: &mut Job, count: usize) -> Done<Vec<Messa
         Some(window) => rescue::dead_letters(session, &job.filter, window)?,
         None => Vec::new(),
     };
-    rescue::change(session, job.kind, &found)?;
-    for id in &found {
-        let values = (job.id, id.number());
+    let out = rescue::change(session, job.kind, &found)?;
+    let mut noted = out.clone();
+    noted.dedup_by_key(|id| id.number());
+    for id in &noted {
+        let values = (job.id, id.number(), id.salt());
         session.execute(include_str!("../sql/note_job_message.sql"), values)?;
     }
-    job::released(job, count, window, &found, &found);
+    job::released(job, count, window, &found, &out);
     if found.len() < count {
         job.exhausted = next(session, job)?.is_none();
     }
-    Ok(found)
+    Ok(out)
 }
 
 /// The next dead letter that it has not passed, whether it matches or not.

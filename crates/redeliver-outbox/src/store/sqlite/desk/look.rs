@@ -102,9 +102,10 @@ pub(super) fn one(session: &Session<'_>, message: MessageRef) -> Done<Option<Rec
 }
 
 /// What only the row of a dead letter tells.
-pub(super) fn kept(session: &Session<'_>, number: i64) -> Done<Option<Kept>> {
+pub(super) fn kept(session: &Session<'_>, id: MessageId) -> Done<Option<Kept>> {
+    let whole = (id.number(), id.salt());
     Ok(session
-        .read(include_str!("../sql/dead_letter.sql"), [number], records::kept)?
+        .read(include_str!("../sql/dead_letter.sql"), whole, records::kept)?
         .pop())
 }
 
@@ -129,7 +130,7 @@ pub(super) fn find(session: &Session<'_>, message: MessageRef) -> Done<Option<De
         records::attempt,
     )?;
     let audit = audit::of_message(session, record.id)?;
-    let kept = kept(session, number)?;
+    let kept = kept(session, record.id)?;
     let fan_out = fan_out(session, number)?;
     let detail = records::detail(record, attempts, audit, kept, neighbours, fan_out);
     Ok(Some(detail))

@@ -24,7 +24,7 @@ pub(super) fn rescue(
         return Ok(Vec::new());
     };
     let letters = dead_letters(session, &filter, page)?;
-    change(session, way, &letters)?;
+    let letters = change(session, way, &letters)?;
     let unheard = match way {
         JobKind::Discard => Plant::DiscardNotAudited,
         _ => Plant::RedriveNotAudited,
@@ -51,34 +51,40 @@ pub(super) fn dead_letters(session: &Session<'_>, filter: &Filter, page: Page) -
     Ok(letters.into_iter().map(|letter| letter.id).collect())
 }
 
-pub(super) fn change(session: &Session<'_>, way: JobKind, letters: &[MessageId]) -> Done<()> {
+/// Changes those that can be, and says which.
+pub(super) fn change(session: &Session<'_>, way: JobKind, letters: &[MessageId]) -> Done<Vec<MessageId>> {
+    let mut changed = Vec::with_capacity(letters.len());
     for id in letters {
-        match way {
+        let done = match way {
             JobKind::Discard => discard(session, *id)?,
             _ => redrive(session, *id)?,
-        }
+        };
+        changed.extend(done.then_some(*id));
     }
-    Ok(())
+    Ok(changed)
 }
 
-fn redrive(session: &Session<'_>, id: MessageId) -> rusqlite::Result<()> {
+fn redrive(session: &Session<'_>, id: MessageId) -> rusqlite::Result<bool> {
     let now = session.now.as_millis();
-    session.execute(include_str!("../sql/redrive.sql"), (id.number(), now))?;
+    let values = (id.number(), now, id.salt());
+    if session.execute(include_str!("../sql/redrive.sql"), values)? == 0 {
+        return Ok(false);
+    }
     if planted(Plant::RedriveKeepsAttempts) {
         let kept = "UPDATE redeliver_outbox SET attempts = attempts + 1 WHERE number = ?1 AND last_attempt_at IS NOT NULL";
         session.execute(kept, [id.number()])?;
     }
     if !planted(Plant::RedriveLeavesDeadLetter) {
-        session.execute(include_str!("../sql/remove_dead.sql"), [id.number()])?;
+        session.execute(include_str!("../sql/remove_dead.sql"), (id.number(), id.salt()))?;
     }
-    Ok(())
+    Ok(true)
 }
 
-fn discard(session: &Session<'_>, id: MessageId) -> rusqlite::Result<()> {
-    let values = (id.number(), session.now.as_millis());
-    session.execute(include_str!("../sql/discard.sql"), values)?;
+fn discard(session: &Session<'_>, id: MessageId) -> rusqlite::Result<bool> {
+    let (number, now) = (id.number(), session.now.as_millis());
+    let discarded = session.execute(include_str!("../sql/discard.sql"), (number, now, id.salt()))?;
     if !planted(Plant::DiscardLeavesLaneParked) {
-        session.execute(include_str!("../sql/free_lane.sql"), values)?;
+        session.execute(include_str!("../sql/free_lane.sql"), (number, now))?;
     }
-    Ok(())
+    Ok(discarded > 0)
 }

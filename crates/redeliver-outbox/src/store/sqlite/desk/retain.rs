@@ -67,7 +67,7 @@ type Forget = [&'static str; 2];
 
 /// With a message goes the log of its attempts.
 const DISCARDED: Forget = [
-    include_str!("../sql/remove_dead.sql"),
+    include_str!("../sql/remove_discarded.sql"),
     include_str!("../sql/remove_attempts.sql"),
 ];
 
