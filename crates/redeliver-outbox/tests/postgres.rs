@@ -16,6 +16,8 @@ mod fence;
 mod lease;
 #[path = "postgres/lost.rs"]
 mod lost;
+#[path = "postgres/migrate.rs"]
+mod migrate;
 #[path = "postgres/pooler.rs"]
 mod pooler;
 #[path = "postgres/reader.rs"]
