@@ -28,3 +28,5 @@ mod schema;
 mod sequence;
 #[path = "postgres/settle.rs"]
 mod settle;
+#[path = "postgres/standby.rs"]
+mod standby;
