@@ -148,8 +148,14 @@ pub const MOST_SHARDS: u16 = 4096;
 pub const POSTGRES_SHARDS: u16 = 64;
 /// The same on MariaDB and MySQL, where each shard that has something to read costs a statement.
 pub const MYSQL_SHARDS: u16 = 16;
-/// How long to wait for another process that is changing the tables of MariaDB or MySQL.
-pub const MYSQL_MIGRATION_WAIT: Duration = Duration::from_secs(600);
+/// How long a migration waits for another process that is changing the tables, or for transactions that use them.
+pub const MIGRATION_WAIT: Duration = Duration::from_secs(600);
+/// How long a lock of a migration waits at a time: whoever comes after it waits as long.
+pub const MIGRATION_LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+/// The pause between, in which the others get through.
+pub const MIGRATION_LOCK_PAUSE: Duration = Duration::from_secs(2);
+/// How often a long step of a migration is reported.
+pub const MIGRATION_PROGRESS: Duration = Duration::from_secs(10);
 /// A due message of a lane that stands still looks again after this long.
 pub const STANDING_LANE_LOOK: Duration = Duration::from_secs(60);
 /// How long a lane that was let go on is remembered: longer than any relay that is alive goes without reading.

@@ -16,6 +16,8 @@ mod fence;
 mod lease;
 #[path = "postgres/lost.rs"]
 mod lost;
+#[path = "postgres/migrate.rs"]
+mod migrate;
 #[path = "postgres/pooler.rs"]
 mod pooler;
 #[path = "postgres/reader.rs"]
@@ -34,3 +36,5 @@ mod sequence;
 mod settle;
 #[path = "postgres/strange.rs"]
 mod strange;
+#[path = "postgres/standby.rs"]
+mod standby;

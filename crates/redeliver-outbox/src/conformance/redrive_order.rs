@@ -99,7 +99,10 @@ pub(super) async fn s492_a_settle_that_is_repeated_after_a_discard_pauses_nothin
     worker.read_fresh().await?;
     let (head, next) = (lane[0], lane[1]);
     let settlement = worker.settlement(&subject.record(head).await?, park())?;
-    subject.store.settle(&worker.id, &[settlement.clone()]).await?;
+    subject
+        .store
+        .settle(&worker.id, std::slice::from_ref(&settlement))
+        .await?;
     same!(subject.discard(&only(head)).await?, [head], "discarded");
     subject.store.settle(&worker.id, &[settlement]).await?;
     same!(subject.status(head).await?, Status::Discarded, "the head");

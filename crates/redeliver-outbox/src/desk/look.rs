@@ -190,7 +190,7 @@ pub enum Known {
 /// A transaction, or something like it, that keeps dead rows from being removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// What it is: `transaction`, `prepared transaction`, `replication slot`.
+    /// What it is: `transaction`, `prepared transaction`, `replication slot`, `standby`.
     pub kind: String,
     /// The process or the connection in the database; none if there is none.
     pub process: Option<i64>,

@@ -23,6 +23,8 @@ mod history;
 pub(crate) mod mysql;
 mod names;
 mod open;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod patient;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use mysql_async::prelude::Queryable;
 use redeliver_outbox::{
     MessageId,
@@ -137,4 +139,43 @@ async fn a_prefix_keeps_two_outboxes_apart() {
     assert_eq!(count(&mut client, "redeliver_shards").await, 2);
     let worker = WorkerId("w".to_owned());
     assert_eq!(other.claim(&worker, 9, 1).await.unwrap().len(), 4);
+}
+
+/// The lock timeout of a migration, and as much again for a machine that is busy.
+const SOON: Duration = Duration::from_secs(3);
+const INSERT: &str = "INSERT INTO redeliver_outbox (destination, payload) VALUES ('d', '{}')";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn producers_get_through_while_a_migration_waits() {
+    let database = Database::with_shards(4).await;
+    let store = database.store.clone();
+    store.migrate(LAYOUT, Some(2)).await.unwrap();
+    let mut holder = database.client().await;
+    holder.query_drop("BEGIN").await.unwrap();
+    holder.query_drop(INSERT).await.unwrap();
+    let migration = tokio::spawn(async move { store.migrate(LAYOUT, None).await });
+    let (mut watcher, mut producer) = (database.client().await, database.client().await);
+    for _ in 0..3 {
+        until_queued(&mut watcher).await;
+        let inserted = tokio::time::timeout(SOON, producer.query_drop(INSERT)).await;
+        inserted.expect("an INSERT waits for a migration").unwrap();
+    }
+    holder.query_drop("COMMIT").await.unwrap();
+    let taken = migration.await.unwrap().unwrap();
+    assert_eq!(
+        taken.last().copied(),
+        Some(database.store.version().await.unwrap())
+    );
+    assert_eq!(count(&mut producer, "redeliver_outbox").await, 4);
+}
+
+async fn until_queued(watcher: &mut mysql_async::Conn) {
+    let queued = "SELECT COUNT(*) FROM information_schema.processlist
+         WHERE state = 'Waiting for table metadata lock' AND db = DATABASE() AND info NOT LIKE 'INSERT%'";
+    let mut asked = 0;
+    while watcher.query_first::<u64, _>(queued).await.unwrap() == Some(0) {
+        asked += 1;
+        assert!(asked < 5_000, "the migration never waits for the producer");
+        redeliver::clock::sleep(Duration::from_millis(2)).await;
+    }
 }

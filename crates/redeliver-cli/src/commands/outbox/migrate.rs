@@ -7,6 +7,7 @@ use serde_json::json;
 use super::{
     act_flags::confirmed,
     database::{DatabaseFlags, Outbox},
+    serve::show_reports,
 };
 use crate::{
     exit::{BadInput, Exit, outbox_help},
@@ -86,6 +87,7 @@ async fn migrate(args: &MigrateArgs, outbox: &Outbox, layout: Layout) -> anyhow:
             same_shards(wanted, pulse.shards)?;
         }
     }
+    show_reports();
     let taken = desk.migrate(layout, Some(to)).await?;
     if let Some(wanted) = wanted.filter(|_| to == newest) {
         same_shards(wanted, desk.pulse().await?.shards)?;

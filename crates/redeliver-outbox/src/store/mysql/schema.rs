@@ -6,9 +6,10 @@ use mysql_async::{Conn, prelude::Queryable};
 use super::{MySqlStore, desk::issues, store_error};
 use crate::{
     desk::{Layout, Migration, Schema},
-    limits::{MOST_SHARDS, MYSQL_MIGRATION_WAIT, MYSQL_SHARDS},
+    limits::{MIGRATION_LOCK_TIMEOUT, MIGRATION_WAIT, MOST_SHARDS, MYSQL_SHARDS},
     store::{
         Result, StoreError, StoreErrorKind,
+        patient::{Patience, with_progress},
         schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
     },
 };
@@ -97,7 +98,7 @@ async fn migrate(store: &MySqlStore, layout: Layout, to: Option<u32>) -> Result<
     let got: Option<Option<u8>> = connection
         .exec_first(
             include_str!("sql/lock_migrations.sql"),
-            (&lock, MYSQL_MIGRATION_WAIT.as_secs()),
+            (&lock, MIGRATION_WAIT.as_secs()),
         )
         .await
         .map_err(store_error)?;
@@ -105,12 +106,18 @@ async fn migrate(store: &MySqlStore, layout: Layout, to: Option<u32>) -> Result<
         let what = "another process has been changing the tables for ten minutes";
         return Err(StoreError::new(StoreErrorKind::Busy, what));
     }
-    let taken = steps(store, &mut connection, layout, to).await;
+    let taken = match set_lock_timeout(&mut connection, &MIGRATION_LOCK_TIMEOUT.as_secs().to_string()).await {
+        Ok(()) => steps(store, &mut connection, layout, to).await,
+        Err(error) => Err(error),
+    };
+    // The session goes on with what the server has for all.
+    let usual = set_lock_timeout(&mut connection, "DEFAULT").await;
     // The lock also ends with the connection; one that failed is not used again.
     let released = connection
         .exec_drop(include_str!("sql/unlock_migrations.sql"), (&lock,))
         .await;
     let taken = taken?;
+    usual?;
     released.map_err(store_error)?;
     // What is in the tables from before there were issues.
     if to == NEWEST && taken.contains(&NEWEST) {
@@ -129,7 +136,7 @@ async fn steps(store: &MySqlStore, connection: &mut Conn, layout: Layout, to: u3
         .iter()
         .filter(|step| now < step.version && step.version <= to)
     {
-        run(connection, &step.up).await?;
+        with_progress(step, run(connection, &step.up)).await?;
         let sql = store.sql(include_str!("sql/record_migration.sql")).into_owned();
         connection
             .exec_drop(sql, (step.version, step.name))
@@ -148,7 +155,7 @@ async fn steps(store: &MySqlStore, connection: &mut Conn, layout: Layout, to: u3
             .exec_drop(sql, (step.version,))
             .await
             .map_err(store_error)?;
-        run(connection, &step.down).await?;
+        with_progress(step, run(connection, &step.down)).await?;
         taken.push(step.version);
     }
     if to == 0 {
@@ -168,16 +175,40 @@ async fn begun(store: &MySqlStore, connection: &mut Conn) -> Result<Option<Layou
     }
 }
 
-/// One after the other: there is no transaction around statements that make tables.
+/// How long a statement waits for transactions that use its table. While it waits, every other statement on the table waits behind it.
+async fn set_lock_timeout(connection: &mut Conn, seconds: &str) -> Result<()> {
+    let sql = format!("SET SESSION lock_wait_timeout = {seconds}");
+    connection.query_drop(sql).await.map_err(store_error)
+}
+
+/// One after the other: there is no transaction around statements that make tables. One that does not get its lock is given up, so that
+/// others get through, and tried again.
 async fn run(connection: &mut Conn, statements: &str) -> Result<()> {
+    let mut patience = Patience::begin();
     for statement in statements.split(";\n").filter(|text| !text.trim().is_empty()) {
-        match connection.query_drop(statement).await {
-            Err(mysql_async::Error::Server(server)) if DONE_BEFORE.contains(&server.code) => {}
-            result => result.map_err(store_error)?,
+        loop {
+            match connection.query_drop(statement).await {
+                Err(mysql_async::Error::Server(server)) if DONE_BEFORE.contains(&server.code) => break,
+                Err(mysql_async::Error::Server(server)) if LOCKED.contains(&server.code) => {
+                    patience.wait(in_use()).await?;
+                }
+                result => {
+                    result.map_err(store_error)?;
+                    break;
+                }
+            }
         }
     }
     Ok(())
 }
+
+fn in_use() -> StoreError {
+    StoreError::new(StoreErrorKind::Busy, "other transactions use the tables")
+        .next("end them (SHOW PROCESSLIST lists them), or migrate when they have ended")
+}
+
+/// A lock that was not to be had in time, or that would have been waited for in a circle.
+const LOCKED: [u16; 2] = [1205, 1213];
 
 /// What a step that was cut off and is taken again meets: the column or the constraint is there, or is gone, already. The two servers
 /// have no statement in common that would ask first.

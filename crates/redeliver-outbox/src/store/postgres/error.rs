@@ -3,7 +3,10 @@
 use std::{error::Error as _, io, time::Duration};
 
 use deadpool_postgres::{PoolError, TimeoutType};
-use tokio_postgres::{Error, error::DbError};
+use tokio_postgres::{
+    Error,
+    error::{DbError, SqlState},
+};
 
 use super::{StoreError, StoreErrorKind as Kind};
 use crate::store::schema::MIGRATE;
@@ -100,4 +103,11 @@ pub(super) fn unreadable(error: Error) -> StoreError {
 
 fn unreachable(what: &'static str) -> StoreError {
     StoreError::new(Kind::Unreachable, what).next(REACH)
+}
+
+/// Whether a lock was not to be had in time, or would have been waited for in a circle.
+pub(super) fn is_lock_wait(error: &StoreError) -> bool {
+    let cause = error.source().and_then(|source| source.downcast_ref::<Error>());
+    let code = cause.and_then(Error::code).map(SqlState::code);
+    matches!(code, Some("55P03" | "40P01"))
 }

@@ -30,6 +30,7 @@ mod desk;
 mod error;
 mod fan_out;
 mod lease;
+mod migrate;
 mod moment;
 mod read_only;
 mod reader;

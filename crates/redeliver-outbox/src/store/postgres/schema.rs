@@ -1,16 +1,15 @@
 //! The tables, step by step.
 
 use futures_core::future::BoxFuture;
-use tokio_postgres::types::Type;
 
 use super::{
-    Inner, PostgresStore, Result, Session, StoreError, StoreErrorKind, desk::issues, row::get,
-    session::Parameter,
+    Inner, PostgresStore, Result, Session, StoreError, StoreErrorKind, desk::issues, migrate::migrate,
+    row::get,
 };
 use crate::{
     desk::{Layout, Migration, Schema},
-    limits::{MOST_SHARDS, POSTGRES_SHARDS},
-    store::schema::{self, Notes, Step, by_hand, check_target, refuse_newer, require, steps},
+    limits::POSTGRES_SHARDS,
+    store::schema::{self, Notes, Step, by_hand, require, steps},
 };
 
 const STEPS: [Step; 11] = steps![
@@ -26,7 +25,7 @@ const STEPS: [Step; 11] = steps![
     "discarded": "0010_discarded",
     "hardening": "0011_hardening",
 ];
-const NEWEST: u32 = STEPS.len() as u32;
+pub(super) const NEWEST: u32 = STEPS.len() as u32;
 const OLDEST_SERVER: i32 = 130_000;
 
 impl Schema for PostgresStore {
@@ -59,7 +58,7 @@ impl Schema for PostgresStore {
 
     fn migrate(&self, layout: Layout, to: Option<u32>) -> BoxFuture<'_, Result<Vec<u32>>> {
         Box::pin(async move {
-            let taken = self.0.limited(migrate(&self.0, layout, to)).await?;
+            let taken = migrate(&self.0, layout, to).await?;
             // What is in the tables from before there were issues, once they can be used again.
             if taken.contains(&NEWEST) && to.is_none_or(|to| to == NEWEST) {
                 while self.0.limited(group(&self.0)).await? {}
@@ -75,7 +74,7 @@ impl Schema for PostgresStore {
     }
 }
 
-fn migrations(inner: &Inner, layout: Layout) -> Vec<Migration> {
+pub(super) fn migrations(inner: &Inner, layout: Layout) -> Vec<Migration> {
     let shards = layout.shards.max(1);
     let shard_of_row = format!(
         "(CASE WHEN lane IS NULL THEN number % {shards} ELSE (hashtext(lane) & 2147483647) % {shards} END)::smallint"
@@ -94,7 +93,7 @@ pub(super) async fn check(session: &Session<'_>) -> Result<()> {
     require(version(session).await?, NEWEST)
 }
 
-async fn supported(session: &Session<'_>) -> Result<()> {
+pub(super) async fn supported(session: &Session<'_>) -> Result<()> {
     let row = session
         .one(
             "SELECT current_setting('server_version_num')::integer, current_setting('server_version')",
@@ -108,7 +107,7 @@ async fn supported(session: &Session<'_>) -> Result<()> {
     Err(StoreError::new(StoreErrorKind::Unsupported, what).next("use PostgreSQL 13 or newer"))
 }
 
-async fn version(session: &Session<'_>) -> Result<u32> {
+pub(super) async fn version(session: &Session<'_>) -> Result<u32> {
     match session.one(include_str!("sql/version.sql"), &[]).await {
         Ok(row) => Ok(get::<i32>(&row, 0)?.unsigned_abs()),
         Err(error) if error.kind() == StoreErrorKind::NotMigrated => Ok(0),
@@ -116,79 +115,7 @@ async fn version(session: &Session<'_>) -> Result<u32> {
     }
 }
 
-async fn migrate(inner: &Inner, layout: Layout, to: Option<u32>) -> Result<Vec<u32>> {
-    let target = to.unwrap_or(NEWEST);
-    check_target(target, NEWEST, layout.shards, MOST_SHARDS)?;
-    let mut session = inner.connect().await?;
-    supported(&session).await?;
-    session.opens();
-    // Without a limit on the wait for a lock: another process may be at a long step.
-    session.batch("BEGIN ISOLATION LEVEL READ COMMITTED").await?;
-    lock(&session).await?;
-    let taken = take_steps(&session, &migrations(inner, layout), target).await?;
-    session.commit().await?;
-    session.closed();
-    Ok(taken)
-}
-
 async fn group(inner: &Inner) -> Result<bool> {
     let session = inner.connect().await?;
     issues::group(&session).await
-}
-
-/// One process at a time, until its transaction ends.
-async fn lock(session: &Session<'_>) -> Result<()> {
-    let names = session.names();
-    let schema = names.schema().unwrap_or_default();
-    let what = format!("redeliver migrate {schema}.{}", names.prefix());
-    let locked = "SELECT FROM pg_advisory_xact_lock(hashtextextended($1, 0))";
-    session.query(locked, &[(&what, Type::TEXT)]).await?;
-    // `IF NOT EXISTS` asks for the right to create a schema even where it exists.
-    let exists = "SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)";
-    if !schema.is_empty() && !get::<bool>(&session.one(exists, &[(&schema, Type::TEXT)]).await?, 0)? {
-        session.batch(&format!("CREATE SCHEMA {schema}")).await?;
-    }
-    Ok(())
-}
-
-async fn take_steps(session: &Session<'_>, steps: &[Migration], target: u32) -> Result<Vec<u32>> {
-    session
-        .execute(include_str!("sql/begin_migrations.sql"), &[])
-        .await?;
-    let current = version(session).await?;
-    refuse_newer(current, NEWEST)?;
-    let mut taken = Vec::new();
-    for step in steps
-        .iter()
-        .filter(|step| step.version > current && step.version <= target)
-    {
-        session.batch(&step.up).await?;
-        let version = step.version.cast_signed();
-        let parameters: [Parameter<'_>; 2] = [(&version, Type::INT4), (&step.name, Type::TEXT)];
-        session
-            .execute(include_str!("sql/record_migration.sql"), &parameters)
-            .await?;
-        taken.push(step.version);
-    }
-    for step in steps
-        .iter()
-        .rev()
-        .filter(|step| step.version > target && step.version <= current)
-    {
-        session.batch(&step.down).await?;
-        let version = step.version.cast_signed();
-        session
-            .execute(
-                include_str!("sql/forget_migration.sql"),
-                &[(&version, Type::INT4)],
-            )
-            .await?;
-        taken.push(step.version);
-    }
-    if target == 0 {
-        session
-            .execute(include_str!("sql/end_migrations.sql"), &[])
-            .await?;
-    }
-    Ok(taken)
 }

@@ -91,6 +91,11 @@ enum Stop {
     Broken(String),
 }
 
+/// Shows what the library reports of a command that takes long, on standard error.
+pub(super) fn show_reports() {
+    Telling::install(false, false);
+}
+
 pub(super) async fn run(args: ServeArgs) -> anyhow::Result<Exit> {
     witnessed(args, Arc::new(())).await
 }

@@ -16,5 +16,11 @@ SELECT format('the replication slot %I', slot_name), (age(xmin) / 1000)::bigint,
        'let its replica catch up, or drop it with pg_drop_replication_slot'
   FROM pg_replication_slots
  WHERE xmin IS NOT NULL
+UNION ALL
+-- A standby without a slot, by hot_standby_feedback.
+SELECT format('the standby %s (process %s)', COALESCE(NULLIF(application_name, ''), host(client_addr), 'without a name'), pid),
+       (age(backend_xmin) / 1000)::bigint, 'end its long queries, or turn off hot_standby_feedback there'
+  FROM pg_stat_replication
+ WHERE backend_xmin IS NOT NULL
  ORDER BY 2 DESC NULLS LAST
  LIMIT 10

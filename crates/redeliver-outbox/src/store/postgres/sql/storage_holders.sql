@@ -10,5 +10,9 @@ UNION ALL
 SELECT 'replication slot', active_pid::bigint, CASE WHEN active THEN 'active' ELSE 'inactive' END, slot_name::text, NULL
   FROM pg_replication_slots
  WHERE xmin IS NOT NULL
+UNION ALL
+SELECT 'standby', pid::bigint, state, application_name, NULL
+  FROM pg_stat_replication
+ WHERE backend_xmin IS NOT NULL
  ORDER BY 5 DESC NULLS LAST
  LIMIT 10
