@@ -78,7 +78,11 @@ impl Window {
 
     /// A read has found nothing in any shard, due or not: if nothing is held or was let go either, there are no suspects left.
     fn acquit(&mut self) {
-        if self.held.is_empty() && self.lanes.is_empty() && !self.tracks.has_spilled() {
+        if self.held.is_empty()
+            && self.aside.is_empty()
+            && self.lanes.is_empty()
+            && !self.tracks.has_spilled()
+        {
             for shard in self.shards.values_mut().filter(|shard| shard.caught_up) {
                 shard.acquit();
             }
@@ -128,8 +132,10 @@ impl Window {
         {
             self.forget_message(number);
         }
+        let aside = self.is_known_aside(message.id);
         let asked = self.asked.as_ref();
         let known = self.held.contains_key(&number)
+            || aside
             || asked
                 .is_some_and(|asked| asked.settled.contains(&message.id) && !planted(Plant::OldReadBelieved));
         let shard = self.shards.get_mut(&message.shard)?;
