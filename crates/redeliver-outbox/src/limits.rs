@@ -49,6 +49,16 @@ pub const READ_BATCH: usize = 500;
 pub const SETTLE_BATCH: usize = 500;
 /// How long a verdict waits for others to be written with, while messages are on their way.
 pub const SETTLE_LINGER: Duration = Duration::from_millis(5);
+/// How soon a verdict that the database refuses is tried again, at first.
+pub const STUCK_RETRY_SOONEST: Duration = Duration::from_secs(1);
+/// How late it is tried again at last.
+pub const STUCK_RETRY_LATEST: Duration = Duration::from_secs(60);
+/// The most refused verdicts of a destination: one that has so many gets nothing until the database takes them.
+pub const STUCK_FOR_DESTINATION: usize = 100;
+/// The most refused verdicts of a relay: past that, every destination that has one gets nothing.
+pub const STUCK_VERDICTS: usize = 1000;
+/// How many refused verdicts of a destination are shown with their reasons.
+pub const STUCK_SHOWN: usize = 5;
 /// How soon an idle relay looks again at first.
 pub const POLL_SOONEST: Duration = Duration::from_millis(20);
 /// How late an idle relay looks again at last.

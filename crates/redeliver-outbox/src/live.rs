@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
+use crate::{MessageId, Timestamp, limits};
 
 mod failures;
 
@@ -40,12 +40,39 @@ pub struct LiveFigures {
     pub latency_p99_ms: Option<f64>,
     /// Messages held in memory, on their way or about to be.
     pub held: u64,
+    /// Verdicts that the database refuses: each is written by itself, again and again.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stuck: u64,
+    /// The first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stuck_verdicts: Vec<StuckVerdict>,
     /// When it is tried again, if it rests or its breaker is open.
     #[serde(with = "millis", skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
     /// Why it is as it is: the last failure, or what the hold says.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
+}
+
+/// A verdict that the database refuses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StuckVerdict {
+    /// The message.
+    #[serde(with = "id")]
+    pub id: MessageId,
+    /// Since when.
+    #[serde(with = "instant")]
+    pub since: Timestamp,
+    /// What the database says.
+    pub reason: String,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands fields over like this"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// How a destination is, the best first.
@@ -130,6 +157,10 @@ impl LiveFigures {
         self.latency_p50_ms = slowest(self.latency_p50_ms, other.latency_p50_ms);
         self.latency_p99_ms = slowest(self.latency_p99_ms, other.latency_p99_ms);
         self.held += other.held;
+        self.stuck += other.stuck;
+        let room = limits::STUCK_SHOWN.saturating_sub(self.stuck_verdicts.len());
+        self.stuck_verdicts
+            .extend(other.stuck_verdicts.iter().take(room).cloned());
     }
 }
 
@@ -147,6 +178,38 @@ pub(crate) fn written(live: &Live) -> String {
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 pub(crate) fn read(text: &str) -> Live {
     serde_json::from_str(text).unwrap_or_default()
+}
+
+/// An id as it is written everywhere.
+mod id {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    use crate::MessageId;
+
+    pub(super) fn serialize<S: Serializer>(id: &MessageId, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(id)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MessageId, D::Error> {
+        String::deserialize(deserializer)?
+            .parse()
+            .map_err(D::Error::custom)
+    }
+}
+
+/// A time that is always there, as milliseconds since 1970.
+mod instant {
+    use serde::{Deserialize as _, Deserializer, Serializer};
+
+    use crate::Timestamp;
+
+    pub(super) fn serialize<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(time.as_millis())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        i64::deserialize(deserializer).map(Timestamp::from_millis)
+    }
 }
 
 /// A time as milliseconds since 1970.

@@ -1,7 +1,7 @@
 //! The life of a message, as a pure function.
 //!
 //! ```text
-//!              counted, postponed, retry
+//!         counted, uncounted, postponed, retry
 //!                  ┌──────┐
 //!   inserted ──▶  live ───┴──▶ sent
 //!                  │ ▲
@@ -144,6 +144,11 @@ pub enum Event {
         /// Which.
         attempt: u32,
     },
+    /// A counted attempt did not begin.
+    Uncounted {
+        /// Which.
+        attempt: u32,
+    },
     /// An attempt succeeded.
     Delivered {
         /// Which.
@@ -194,6 +199,10 @@ pub struct Refused;
 pub fn apply(state: State, event: Event, now: Timestamp) -> Result<State, Refused> {
     match (state.place, event) {
         (Place::Live, Event::Counted { attempt }) => counted(state, attempt),
+        (Place::Live, Event::Uncounted { attempt }) => Ok(State {
+            attempts: attempt.saturating_sub(1),
+            ..counted(state, attempt)?
+        }),
         (Place::Live, Event::Delivered { attempt }) => Ok(State {
             place: Place::Sent,
             next_attempt_at: None,
@@ -301,6 +310,16 @@ mod tests {
             apply(State::INSERTED, Event::Delivered { attempt: 0 }, NOW),
             Err(Refused)
         );
+    }
+
+    #[test]
+    fn an_attempt_that_did_not_begin_is_taken_back_once() {
+        let counted = apply(State::INSERTED, Event::Counted { attempt: 1 }, NOW).unwrap();
+        let back = apply(counted, Event::Uncounted { attempt: 1 }, NOW).unwrap();
+        assert_eq!(back, State::INSERTED);
+        assert_eq!(apply(back, Event::Uncounted { attempt: 1 }, NOW), Ok(back));
+        assert_eq!(apply(back, Event::Uncounted { attempt: 3 }, NOW), Err(Refused));
+        assert_eq!(apply(back, Event::Uncounted { attempt: 0 }, NOW), Err(Refused));
     }
 
     #[test]

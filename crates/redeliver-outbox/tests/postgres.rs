@@ -34,7 +34,7 @@ mod schema;
 mod sequence;
 #[path = "postgres/settle.rs"]
 mod settle;
-#[path = "postgres/strange.rs"]
-mod strange;
 #[path = "postgres/standby.rs"]
 mod standby;
+#[path = "postgres/strange.rs"]
+mod strange;

@@ -32,6 +32,7 @@ pub(super) enum Kind {
     Dead,
     Postponed,
     Counted,
+    Uncounted,
     FannedOut,
 }
 

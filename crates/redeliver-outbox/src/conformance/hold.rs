@@ -8,9 +8,9 @@ use super::{
     subject::{Subject, act, beat},
 };
 use crate::{
-    Held, Hold, HoldCause, HoldKind, NewHold, Timestamp,
+    Held, Hold, HoldCause, HoldKind, MessageId, NewHold, Timestamp,
     desk::Act,
-    live::{Failures, Live, LiveFigures, LiveState},
+    live::{Failures, Live, LiveFigures, LiveState, StuckVerdict},
     store::{StoreError, StoreErrorKind, WorkerId},
 };
 
@@ -237,6 +237,12 @@ pub(super) async fn s185_what_a_worker_tells_of_its_destinations_is_read(factory
         latency_p50_ms: Some(1.5),
         latency_p99_ms: Some(250.0),
         held: 7,
+        stuck: 3,
+        stuck_verdicts: vec![StuckVerdict {
+            id: MessageId::new(42, 7),
+            since: Timestamp::from_millis(1_763_238_744_000),
+            reason: "a trigger refused \"it\"".to_owned(),
+        }],
         until: Some(Timestamp::from_millis(1_763_238_744_123)),
         detail: "503 \"Service\" Unavailable 🦀".to_owned(),
     };

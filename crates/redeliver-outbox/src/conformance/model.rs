@@ -39,6 +39,7 @@ struct Step {
 #[derive(Clone, Copy, Debug)]
 enum What {
     Counted { ahead: i64 },
+    Uncounted { ahead: i64 },
     Delivered { ahead: i64 },
     Retry { ahead: i64, wait: u64 },
     Dead { ahead: Option<i64>, reason: DeadReason },
@@ -64,7 +65,8 @@ fn random_step(rng: &mut Rng) -> Step {
     let wait = rng.u64(..3_600_000);
     let reason = DeadReason::ALL[rng.usize(..DeadReason::ALL.len())];
     let what = match rng.u8(..20) {
-        0..=2 => What::Counted { ahead },
+        0..=1 => What::Counted { ahead },
+        2 => What::Uncounted { ahead },
         3..=4 => What::Delivered { ahead },
         5..=8 => What::Retry { ahead, wait },
         9..=11 => What::Dead {
@@ -125,6 +127,10 @@ impl Run {
             What::Counted { ahead } => {
                 let attempt = attempt(ahead);
                 (Event::Counted { attempt }, Some(Verdict::Counted { attempt }))
+            }
+            What::Uncounted { ahead } => {
+                let attempt = attempt(ahead);
+                (Event::Uncounted { attempt }, Some(Verdict::Uncounted { attempt }))
             }
             What::Delivered { ahead } => {
                 let attempt = attempt(ahead);

@@ -20,6 +20,8 @@ pub(super) struct Lane {
     /// The message whose turn it is, until its verdict is written: a successor that is sent earlier could arrive before a
     /// predecessor that is sent again after a crash.
     turn: Option<i64>,
+    /// The database refuses the verdict on the message whose turn it is: what comes after it waits in the database.
+    stuck: bool,
     /// The dead letter that the lane stands still for.
     parked: Option<i64>,
     /// The message whose turn it is, if an operator has let the lane continue without it: its verdict was written, the answer lost.
@@ -103,7 +105,7 @@ impl Lane {
     /// Whether the lane stands still, for another one than this. Once its head was redriven, what is before the head can go.
     fn stands_before(&self, number: i64) -> bool {
         let stands = |head: i64| head < number || (head > number && !self.is_live(head));
-        self.held || self.parked.is_some_and(stands)
+        self.held || self.stuck || self.parked.is_some_and(stands)
     }
 
     fn is_live(&self, number: i64) -> bool {
@@ -159,7 +161,19 @@ impl Lane {
     pub(super) fn end_turn(&mut self, number: i64) {
         if self.turn == Some(number) {
             self.turn = None;
+            self.stuck = false;
         }
+    }
+
+    /// The verdict on the message whose turn it is cannot be written for now. What was let go is named.
+    #[must_use = "what is named is to be let go"]
+    pub(super) fn stick(&mut self, number: i64) -> Vec<i64> {
+        debug_assert!(
+            self.turn == Some(number) || planted(Plant::TurnEndsAtSend),
+            "a verdict ends a turn"
+        );
+        self.stuck = true;
+        self.spill_all()
     }
 
     /// The message is no more.

@@ -26,7 +26,7 @@ impl Track {
         room && !beyond
     }
 
-    fn spill(&mut self, number: i64) {
+    pub(super) fn spill(&mut self, number: i64) {
         self.spilled_from = Some(self.spilled_from.map_or(number, |from| from.min(number)));
     }
 

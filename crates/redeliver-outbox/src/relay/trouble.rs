@@ -75,12 +75,9 @@ impl Trouble {
         now: Moment,
         entropy: u64,
     ) {
-        let mut session = Session::new(policy, now)
-            .resumed(self.failed, self.previous_wait)
-            .idempotent(true);
         // The relay gives a database up as little as it gives a message up: what looks permanent is asked again at the longest wait.
-        let wait = match session.on_failure(now, Class::Transient, entropy) {
-            Decision::Retry { after, .. } if error.class() == Class::Transient => after,
+        let wait = match self.next_wait(policy, now, entropy) {
+            Some(wait) if error.class() == Class::Transient => wait,
             _ => policy.max_delay,
         };
         if self.failed.is_multiple_of(10) {
@@ -91,6 +88,24 @@ impl Trouble {
         self.previous_wait = wait;
         self.unreachable = error.kind() == StoreErrorKind::Unreachable;
         self.until = Some(now.plus(wait));
+    }
+
+    /// It failed, for a reason that somebody else tells.
+    pub(super) fn put_off(&mut self, policy: &Policy, now: Moment, entropy: u64) {
+        let wait = self.next_wait(policy, now, entropy).unwrap_or(policy.max_delay);
+        self.failed = self.failed.saturating_add(1);
+        self.previous_wait = wait;
+        self.until = Some(now.plus(wait));
+    }
+
+    fn next_wait(&self, policy: &Policy, now: Moment, entropy: u64) -> Option<Duration> {
+        let mut session = Session::new(policy, now)
+            .resumed(self.failed, self.previous_wait)
+            .idempotent(true);
+        match session.on_failure(now, Class::Transient, entropy) {
+            Decision::Retry { after, .. } => Some(after),
+            Decision::Stop(_) => None,
+        }
     }
 
     pub(super) fn worked(&mut self, what: Statement) {

@@ -26,8 +26,22 @@ pub enum StoreErrorKind {
     NotFound,
     /// It has changed since the caller looked, or somebody else does it already.
     Conflict,
+    /// It refused what was to be written because of its content: a constraint, a trigger, a value that does not fit. The same again
+    /// meets the same, and says nothing of other rows.
+    Refused,
     /// Anything else.
     Other,
+}
+
+impl StoreErrorKind {
+    /// Whether the content of the statement was at fault, rather than the database: another one may work.
+    #[must_use]
+    pub const fn is_about_content(self) -> bool {
+        matches!(
+            self,
+            Self::BadInput | Self::NotFound | Self::Conflict | Self::Refused
+        )
+    }
 }
 
 /// What went wrong with a database: one sentence, and one more with the next step.
@@ -71,6 +85,12 @@ impl StoreError {
         self.kind
     }
 
+    /// What happened, without the next step.
+    #[must_use]
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
     /// What can be done about it; empty if nothing is known.
     #[must_use]
     pub fn next_step(&self) -> &str {
@@ -112,7 +132,8 @@ impl Classify for StoreError {
             | StoreErrorKind::Unsupported
             | StoreErrorKind::BadInput
             | StoreErrorKind::NotFound
-            | StoreErrorKind::Conflict => Class::Permanent,
+            | StoreErrorKind::Conflict
+            | StoreErrorKind::Refused => Class::Permanent,
         }
     }
 }

@@ -288,6 +288,11 @@ pub enum Verdict {
         /// The number of this attempt.
         attempt: u32,
     },
+    /// An attempt that was counted before the send and did not begin after all: the count is taken back.
+    Uncounted {
+        /// The number of that attempt.
+        attempt: u32,
+    },
 }
 
 /// What the log says of an attempt that was counted before the send, until it is known how it ended.
@@ -310,6 +315,7 @@ impl Verdict {
                     ..
                 }
                 | Self::Counted { attempt: 0 }
+                | Self::Uncounted { attempt: 0 }
         )
     }
 }

@@ -72,6 +72,7 @@ impl Case<'_> {
             } => self.dead(attempted.as_ref(), *reason, *lane),
             Verdict::Postponed(until) => self.postponed(*until),
             Verdict::Counted { attempt } => self.counted(*attempt),
+            Verdict::Uncounted { attempt } => self.uncounted(*attempt),
             Verdict::FannedOut { .. } => self.fanned_out(),
         }
     }
@@ -265,6 +266,15 @@ impl Case<'_> {
             .not_before
             .filter(|&asked| self.old.state.redrives == 0 && asked > latest)?;
         (until < asked).then(|| ("time", format!("it waits until {until}, and asked for {asked}")))
+    }
+
+    fn uncounted(&self, attempt: u32) -> Objection {
+        let begun = self.attempt(attempt).filter(|attempt| !attempt.written)?;
+        let what = format!(
+            "the count of attempt {attempt} is taken back, and it began at {}",
+            begun.began
+        );
+        Some(("attempts", what))
     }
 
     fn counted(&self, attempt: u32) -> Objection {

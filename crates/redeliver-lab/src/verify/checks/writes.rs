@@ -156,6 +156,7 @@ fn check_log(world: &World, settlement: &Settlement, old: &Seen) {
         } => (attempted.attempt, Some(attempted.class)),
         Verdict::Counted { attempt } => (*attempt, Some("interrupted")),
         Verdict::Delivered(attempted) => (attempted.attempt, None),
+        Verdict::Uncounted { attempt } => (*attempt, None),
         _ => return,
     };
     let number = settlement.number();
@@ -183,6 +184,10 @@ fn applied(world: &World, settlement: &Settlement, old: &Seen) {
     };
     if let Verdict::Counted { attempt } = settlement.verdict {
         message.counted = Some((old.state.redrives, attempt));
+        return;
+    }
+    if let Verdict::Uncounted { .. } = settlement.verdict {
+        message.counted = None;
         return;
     }
     message.died |= matches!(settlement.verdict, Verdict::Dead { .. });
@@ -215,6 +220,7 @@ fn event(verdict: &Verdict, now: Timestamp) -> state::Event {
             until: Timestamp::PARKED,
         },
         Verdict::Counted { attempt } => state::Event::Counted { attempt: *attempt },
+        Verdict::Uncounted { attempt } => state::Event::Uncounted { attempt: *attempt },
         Verdict::FannedOut { .. } => state::Event::FannedOut,
     }
 }
@@ -226,6 +232,7 @@ const fn kind(verdict: &Verdict) -> Kind {
         Verdict::Dead { .. } => Kind::Dead,
         Verdict::Postponed(_) => Kind::Postponed,
         Verdict::Counted { .. } => Kind::Counted,
+        Verdict::Uncounted { .. } => Kind::Uncounted,
         Verdict::FannedOut { .. } => Kind::FannedOut,
     }
 }

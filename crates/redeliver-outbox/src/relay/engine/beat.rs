@@ -102,13 +102,15 @@ impl Engine {
     fn live(&self, now: Moment) -> Live {
         let time = self.database_now(now);
         let conducts = self.conducts.iter().enumerate();
-        conducts
+        let mut live: Live = conducts
             .map(|(route, conduct)| {
                 let mut figures = conduct.live(now, time);
                 figures.held = self.window.held_for(route) as u64;
                 (self.window.name(route).to_owned(), figures)
             })
-            .collect()
+            .collect();
+        self.stuck.tell(&mut live);
+        live
     }
 
     pub(super) fn beat_ended(
@@ -126,11 +128,11 @@ impl Engine {
                     &mut self.beating.claim_trouble,
                     &mut self.beating.release_trouble,
                     &mut self.reading.trouble,
-                    &mut self.settling.trouble,
                     &mut self.holding.trouble,
                 ] {
                     trouble.answered(now);
                 }
+                self.settling.database_answered(now);
                 self.follow_holds(&membership.holds, issued, now);
                 self.count_renewal(now);
                 let lease = self.relay.config.lease;
@@ -285,10 +287,12 @@ impl Engine {
                 for &lease in leases {
                     if self.window.leases().any(|held| held == lease) {
                         self.window.lose(lease.shard);
+                        self.stuck.forget(lease.shard);
                         self.reading.disown(lease.shard);
                     }
                     self.relay.witness.saw(Happening::Released(lease));
                 }
+                self.count_stuck();
                 self.count_shards();
             }
             Err(error) => {

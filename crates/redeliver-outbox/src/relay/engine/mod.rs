@@ -6,6 +6,7 @@ mod lease_end;
 mod read;
 mod send;
 mod settle;
+mod stuck;
 mod unpark;
 
 use std::{pin::pin, sync::Arc, time::Duration};
@@ -77,6 +78,7 @@ enum Event {
         batch: Vec<Settlement>,
         result: Result<Settled>,
         took: Duration,
+        origin: settle::Origin,
     },
     Beaten {
         issued: Moment,
@@ -104,6 +106,7 @@ pub(super) struct Engine {
     tasks: FuturesUnordered<BoxFuture<'static, Event>>,
     reading: read::Reading,
     settling: settle::Settling,
+    stuck: stuck::Stuck,
     beating: beat::Beating,
     /// How each destination is treated just now, in the order of the routes.
     conducts: Vec<Conduct>,
@@ -135,6 +138,7 @@ impl Engine {
             tasks: FuturesUnordered::new(),
             reading: read::Reading::new(reader, config.poll_soonest),
             settling: settle::Settling::default(),
+            stuck: stuck::Stuck::default(),
             beating: beat::Beating::default(),
             conducts: places
                 .iter()
@@ -239,9 +243,14 @@ impl Engine {
                 self.read_ended(reader, &demand, result, now);
             }
             Event::Unparked { route, asked, result } => self.unpark_ended(route, asked, result, now),
-            Event::Settled { batch, result, took } => {
+            Event::Settled {
+                batch,
+                result,
+                took,
+                origin,
+            } => {
                 self.relay.figures.settling.took(took);
-                self.settle_ended(batch, result, now);
+                self.settle_ended(batch, result, origin, now);
             }
             Event::Beaten {
                 issued,
@@ -258,6 +267,7 @@ impl Engine {
         self.beat_if_due(now);
         self.begin_sends(now);
         self.begin_settle(now);
+        self.begin_stuck(now);
         self.begin_read(now);
         self.begin_unpark(now);
         self.begin_hold(now);
@@ -275,6 +285,7 @@ impl Engine {
         let deadlines = [
             self.beating.deadline(),
             self.settling.deadline(self.relay.config.settle_linger),
+            self.stuck_deadline(),
             self.read_deadline(now),
             if quiet {
                 self.beating.release_deadline()
@@ -329,12 +340,14 @@ impl Engine {
         self.relay.figures.at_rest();
         let unwritten: Vec<_> = self.holding.unwritten().collect();
         let goodbye = async {
-            if !unsettled.is_empty() {
-                store.settle(worker, &unsettled).await?;
-                abandoned = abandoned.saturating_sub(unsettled.len());
-            }
+            let written = settle::write_what_can_be(&**store, worker, unsettled).await?;
+            abandoned = abandoned.saturating_sub(written);
             for hold in unwritten {
-                store.hold(worker, hold).await?;
+                // One that is refused is no reason to keep the shards.
+                match store.hold(worker, hold).await {
+                    Err(error) if !error.kind().is_about_content() => return Err(error),
+                    _ => {}
+                }
             }
             if !leases.is_empty() {
                 let clean = planted(Plant::AbandonedAsClean);
@@ -359,6 +372,8 @@ impl Engine {
         }
         self.window.lose(lease.shard);
         self.settling.forget(lease.shard);
+        self.stuck.forget(lease.shard);
+        self.count_stuck();
         self.reading.disown(lease.shard);
         self.count_shards();
         self.relay.figures.lost.add(1);

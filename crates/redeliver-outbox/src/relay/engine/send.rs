@@ -28,6 +28,8 @@ impl Engine {
     pub(super) fn begin_sends(&mut self, now: Moment) {
         for (route, conduct) in self.conducts.iter().enumerate() {
             let allowance = match self.window.name(route) {
+                // What becomes of one more could not be written either.
+                _ if self.stuck.closes(Some(route)) => Allowance::NOTHING,
                 // Nobody is asked for anything.
                 "" => Allowance::UNLIMITED,
                 _ => conduct.allowance(now),

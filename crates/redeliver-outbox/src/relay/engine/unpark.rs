@@ -151,6 +151,9 @@ impl Engine {
 
     /// How many messages of a destination may come back now: some if it is well, one if it is to be tried and there is none.
     fn unparked(&self, route: usize, now: Moment) -> Option<usize> {
+        if self.stuck.closes(Some(route)) {
+            return None;
+        }
         let allowance = self.conducts[route].allowance(now);
         if !allowance.parked {
             let room = self.window.room_left(route);

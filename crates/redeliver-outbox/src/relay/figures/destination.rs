@@ -91,7 +91,7 @@ impl Counted {
                 }
             }
             Verdict::Postponed(_) => self.postponed.add(1),
-            Verdict::FannedOut { .. } | Verdict::Counted { .. } => {}
+            Verdict::FannedOut { .. } | Verdict::Counted { .. } | Verdict::Uncounted { .. } => {}
         }
     }
 

@@ -33,6 +33,7 @@ pub struct Figures {
     pub(super) reading: Times,
     pub(super) settled: Counter,
     pub(super) settling: Times,
+    pub(super) stuck: Counter,
     troubles: [Counter; Statement::ALL.len()],
     names: Vec<String>,
     /// In the order of the routes, and one more for what is for none of them.
@@ -69,6 +70,7 @@ impl Figures {
     pub(super) fn at_rest(&self) {
         self.shards.set(0);
         self.in_flight.set(0);
+        self.stuck.set(0);
         self.counted.iter().for_each(Counted::at_rest);
     }
 
@@ -145,6 +147,11 @@ impl Figures {
     /// How long it took to write batches of verdicts.
     pub fn settling(&self) -> Spread {
         self.settling.spread()
+    }
+
+    /// Verdicts that the database refuses now.
+    pub fn stuck(&self) -> u64 {
+        self.stuck.get()
     }
 
     /// How often each kind of statement failed, by its name.

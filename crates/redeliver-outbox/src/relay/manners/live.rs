@@ -12,7 +12,8 @@ use crate::{
 const NO_LIMIT: f64 = 100_000.0;
 
 impl Conduct {
-    /// The figures at a moment that is this time on the database's clock. How many messages are held is not known here.
+    /// The figures at a moment that is this time on the database's clock. What the window holds and what the database refuses is not known
+    /// here.
     pub(in crate::relay) fn live(&self, now: Moment, time: Timestamp) -> LiveFigures {
         let (state, until, detail) = self.state(now);
         let recent = self.recent.summary(now);
@@ -32,6 +33,8 @@ impl Conduct {
             latency_p50_ms: recent.p50_ms,
             latency_p99_ms: recent.p99_ms,
             held: 0,
+            stuck: 0,
+            stuck_verdicts: Vec::new(),
             until: until.map(|until| time.plus(until.since(now))),
             detail: detail.to_owned(),
         }

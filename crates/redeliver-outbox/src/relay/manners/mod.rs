@@ -42,6 +42,13 @@ pub(super) struct Allowance {
 }
 
 impl Allowance {
+    /// Nothing, for now.
+    pub(super) const NOTHING: Self = Self {
+        sends: 0,
+        retries: false,
+        parked: true,
+    };
+
     /// Whatever there is.
     pub(super) const UNLIMITED: Self = Self {
         sends: usize::MAX,

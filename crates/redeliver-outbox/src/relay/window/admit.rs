@@ -79,7 +79,11 @@ impl Window {
 
     /// A read has found nothing in any shard, due or not: if nothing is held or was let go either, there are no suspects left.
     fn acquit(&mut self) {
-        if self.held.is_empty() && self.lanes.is_empty() && !self.tracks.has_spilled() {
+        if self.held.is_empty()
+            && self.aside.is_empty()
+            && self.lanes.is_empty()
+            && !self.tracks.has_spilled()
+        {
             for shard in self.shards.values_mut().filter(|shard| shard.caught_up) {
                 shard.acquit();
             }
@@ -147,7 +151,10 @@ impl Window {
             .asked
             .as_ref()
             .is_some_and(|asked| asked.settled.contains(&message.id));
-        self.held.contains_key(&message.number()) || (settled && !planted(Plant::OldReadBelieved))
+        let aside = self.aside.get(&message.number());
+        self.held.contains_key(&message.number())
+            || aside.is_some_and(|aside| aside.is(message.id))
+            || (settled && !planted(Plant::OldReadBelieved))
     }
 
     fn take_in(&mut self, message: Message, source: Source, now: Timestamp) -> Option<Settlement> {
@@ -162,7 +169,14 @@ impl Window {
             Some(held) if held.message.id != message.id => self.forget_message(number),
             _ => {}
         }
-        let known = self.is_known(&message);
+        if self
+            .aside
+            .get(&number)
+            .is_some_and(|aside| !aside.is_of(message.shard))
+        {
+            return self.wait_for_namesake(&message, now);
+        }
+        let known = self.is_known_aside(message.id) || self.is_known(&message);
         let shard = self.shards.get_mut(&message.shard)?;
         // A due message of a shard that is not yet known to its end comes again with the next read.
         let too_soon = source == Source::Due

@@ -25,7 +25,7 @@ impl Window {
         });
         Some(Demand {
             fresh,
-            due: (room - fresh).max(1) + self.held_due,
+            due: (room - fresh).max(1) + self.held_due + self.aside_due,
             lanes,
         })
     }

@@ -1,6 +1,7 @@
 //! What a relay holds in memory: pure bookkeeping, without a clock, a database or a destination.
 
 mod admit;
+mod aside;
 mod demand;
 mod settled;
 
@@ -88,6 +89,9 @@ pub(super) struct Window {
     shards: BTreeMap<u16, Shard>,
     held: ByNumber<Held>,
     held_due: usize,
+    /// Messages whose verdict the database refuses.
+    aside: ByNumber<aside::Aside>,
+    aside_due: usize,
     weight: usize,
     /// What a message weighs, as of late.
     usual_weight: Option<usize>,
@@ -118,6 +122,8 @@ impl Window {
             shards: BTreeMap::new(),
             held: ByNumber::default(),
             held_due: 0,
+            aside: ByNumber::default(),
+            aside_due: 0,
             weight: 0,
             usual_weight: None,
             tracks,
@@ -232,6 +238,7 @@ impl Window {
     /// The shard is somebody else's: nothing of it is held any more, whatever it was.
     pub(super) fn lose(&mut self, shard: u16) {
         self.shards.remove(&shard);
+        self.forget_aside(shard);
         self.forget(shard, |_| true);
     }
 
@@ -260,7 +267,8 @@ impl Window {
             .shards
             .values()
             .filter(|shard| shard.leaving && (shard.held == 0 || planted(Plant::ReleasedInFlight)))
-            .filter(|shard| shard.has_suspects() != clean);
+            // How a message ended whose verdict could not be written, the next owner does not know.
+            .filter(|shard| (shard.has_suspects() || self.has_aside(shard.lease.shard)) != clean);
         quiet.map(|shard| shard.lease).collect()
     }
 
@@ -425,7 +433,10 @@ impl Window {
 
     /// The destination of a message that is held, if it has one that there is.
     pub(super) fn route_of(&self, number: i64) -> Option<usize> {
-        self.held.get(&number)?.route
+        match self.held.get(&number) {
+            Some(held) => held.route,
+            None => self.route_aside(number),
+        }
     }
 
     /// Whether a message is still this relay's, in this epoch of its shard.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Stage, Window};
+use super::{LaneKey, Stage, Window};
 use crate::{
     Timestamp,
     plants::{Plant, planted},
@@ -14,6 +14,7 @@ impl Window {
     pub(in crate::relay) fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
         let number = settlement.number();
         if !self.is_held(settlement.id, settlement.lease) {
+            self.settled_aside(settlement, now);
             return;
         }
         if let Verdict::Counted { attempt } = settlement.verdict {
@@ -23,19 +24,38 @@ impl Window {
         if let Some(asked) = &mut self.asked {
             asked.settled.insert(settlement.id);
         }
+        if let Verdict::Uncounted { attempt } = settlement.verdict {
+            self.uncounted(number, attempt);
+            return;
+        }
         let Some(held) = self.let_go(number) else {
             return;
         };
-        if settlement.verdict == Verdict::Postponed(Until::Recovered)
-            && let Some(route) = held.route
-        {
-            // Only what is written can be brought back.
+        if let Some(route) = held.route {
+            self.put_away_if_parked(route, &settlement.verdict);
+        }
+        if let Some(key) = held.lane {
+            self.after_verdict(&key, settlement, held.due, now);
+        }
+    }
+
+    /// Only what is written can be brought back.
+    pub(super) fn put_away_if_parked(&mut self, route: usize, verdict: &Verdict) {
+        if *verdict == Verdict::Postponed(Until::Recovered) {
             self.tracks.put_away(route);
         }
-        let Some(key) = held.lane else {
-            return;
-        };
-        let Some(lane) = self.lanes.get_mut(&key) else {
+    }
+
+    /// What a verdict means for the lane of its message.
+    pub(super) fn after_verdict(
+        &mut self,
+        key: &LaneKey,
+        settlement: &Settlement,
+        due: bool,
+        now: Timestamp,
+    ) {
+        let number = settlement.number();
+        let Some(lane) = self.lanes.get_mut(key) else {
             return;
         };
         lane.end_turn(number);
@@ -47,6 +67,12 @@ impl Window {
                 lane: AfterDeath::Park,
                 ..
             } => lane.park(number),
+            // It is read again.
+            Verdict::Uncounted { .. } if due => lane.schedule(number, None),
+            Verdict::Uncounted { .. } => {
+                lane.spill(number);
+                Vec::new()
+            }
             Verdict::Retry { .. } | Verdict::Postponed(_) | Verdict::Counted { .. } => Vec::new(),
             // Whatever end it had, the lane does not wait for it any more.
             Verdict::Delivered(_) | Verdict::Dead { .. } | Verdict::FannedOut { .. } => {
@@ -55,7 +81,7 @@ impl Window {
             }
         };
         self.let_all_go(behind);
-        self.refresh(&key);
+        self.refresh(key);
     }
 
     fn counted(&mut self, number: i64, attempt: u32) {
@@ -63,10 +89,29 @@ impl Window {
             return;
         };
         held.counted = true;
-        held.stage = Stage::Waiting;
         // Before the count it may have been the first: a retry it is not by that.
         let retry = held.message.attempts > 0;
         Arc::make_mut(&mut held.message).attempts = attempt;
+        self.wait_again(number, retry);
+    }
+
+    /// The attempt did not begin: it is as if it had not been counted.
+    fn uncounted(&mut self, number: i64, attempt: u32) {
+        let Some(held) = self.held.get_mut(&number) else {
+            return;
+        };
+        held.counted = false;
+        let before = attempt.saturating_sub(1);
+        Arc::make_mut(&mut held.message).attempts = before;
+        self.wait_again(number, before > 0);
+    }
+
+    /// Nothing of it is on its way any more: it is the next one.
+    fn wait_again(&mut self, number: i64, retry: bool) {
+        let Some(held) = self.held.get_mut(&number) else {
+            return;
+        };
+        held.stage = Stage::Waiting;
         let (shard, lane) = (held.lease.shard, held.lane.clone());
         if let Some(route) = held.route {
             self.tracks.ready_first(route, number, retry);

@@ -211,6 +211,7 @@ impl Rows {
             Verdict::Postponed(Until::Recovered) => row.next_attempt_at = Some(Timestamp::PARKED),
             Verdict::Postponed(Until::After(wait)) => row.next_attempt_at = Some(now.plus(*wait)),
             Verdict::Counted { attempt } => row.attempts = *attempt,
+            Verdict::Uncounted { attempt } => row.attempts = attempt.saturating_sub(1),
             Verdict::FannedOut { .. } => {
                 self.live.remove(&number);
             }

@@ -4,13 +4,23 @@ use std::time::Duration;
 
 use mysql_async::{DriverError, Error, IoError, UrlError};
 
-use crate::store::{StoreError, StoreErrorKind, schema::MIGRATE};
+use crate::{
+    limits::error_text,
+    store::{StoreError, StoreErrorKind, schema::MIGRATE},
+};
 
 /// What the driver or the server said, in the terms of what to do about it. The text of the server is kept as the cause and not shown:
 /// it quotes values.
 pub(crate) fn store_error(error: Error) -> StoreError {
     let said = match &error {
-        Error::Server(server) => from_code(server.code),
+        Error::Server(server) => match from_code(server.code) {
+            // Of these the server says which constraint, column or trigger it is, and no value.
+            said if matches!(server.code, 1048 | 1264 | 1406 | 1644 | 3819 | 4025) => {
+                let what = format!("{}: {}", said.what(), error_text(&server.message));
+                StoreError::new(said.kind(), what).next(said.next_step().to_owned())
+            }
+            said => said,
+        },
         Error::Io(IoError::Io(io)) => StoreError::new(
             StoreErrorKind::Unreachable,
             format!(
@@ -111,10 +121,20 @@ fn from_code(code: u16) -> StoreError {
             "what was sent is larger than the server takes",
             "raise max_allowed_packet",
         ),
-        1264 | 1366 | 1406 | 1292 | 3819 | 4025 | 1048 => (
+        1264 | 1365 | 1366 | 1406 | 1292 | 1048 | 1364 | 1265 | 1690 | 3140 | 3141 | 3854 | 4038 => (
             Kind::BadInput,
             "a value does not fit its column",
             "shorten or correct it",
+        ),
+        1644 | 1643 | 1442 | 1172 | 1415 => (
+            Kind::Refused,
+            "a trigger refused what was to be written",
+            "look for a trigger on the table that redeliver did not make",
+        ),
+        1062 | 1169 | 1216 | 1217 | 1451 | 1452 | 1557 | 1586 | 1761 | 1762 | 3819 | 4025 => (
+            Kind::Refused,
+            "a constraint refused what was to be written",
+            "look for a constraint on the table that redeliver did not make",
         ),
         _ => {
             let what = format!("the database refused a statement (code {code})");
@@ -137,6 +157,9 @@ mod tests {
             (1045, StoreErrorKind::Denied),
             (1290, StoreErrorKind::ReadOnly),
             (1053, StoreErrorKind::Unreachable),
+            (1406, StoreErrorKind::BadInput),
+            (1644, StoreErrorKind::Refused),
+            (4025, StoreErrorKind::Refused),
             (9999, StoreErrorKind::Other),
         ] {
             assert_eq!(from_code(code).kind(), kind, "{code}");

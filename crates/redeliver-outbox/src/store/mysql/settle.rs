@@ -157,6 +157,7 @@ const fn event(verdict: &Verdict) -> Event {
             until: Timestamp::from_millis(0),
         },
         Verdict::Counted { attempt } => Event::Counted { attempt: *attempt },
+        Verdict::Uncounted { attempt } => Event::Uncounted { attempt: *attempt },
     }
 }
 
@@ -299,6 +300,10 @@ impl Batch {
                     "interrupted",
                     INTERRUPTED
                 ]));
+            }
+            Verdict::Uncounted { attempt } => {
+                self.counted.push(json!([number, attempt.saturating_sub(1)]));
+                self.heard_of.push(json!([number, redrives, attempt]));
             }
         }
     }

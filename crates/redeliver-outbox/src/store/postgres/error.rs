@@ -14,6 +14,10 @@ use crate::store::schema::MIGRATE;
 const REACH: &str =
     "check that the server runs, and that the host, port and sslmode of the database URL are right";
 
+/// The classes for data, constraints, limits of the program and rules of views, and those in which other people's triggers fail.
+const REFUSING: [&str; 10] = ["09", "22", "23", "27", "2F", "38", "39", "44", "54", "P0"];
+const REFUSED: &str = "look for a constraint or a trigger on the table that redeliver did not make";
+
 pub(crate) fn of(error: Error) -> StoreError {
     if let Some(answer) = error.as_db_error() {
         return of_answer(answer).caused_by(error);
@@ -60,6 +64,7 @@ fn of_answer(answer: &DbError) -> StoreError {
             "check the user and password of the database URL, and the server's pg_hba.conf",
         ),
         _ if code.starts_with("08") => (Kind::Unreachable, REACH),
+        _ if REFUSING.contains(&code.get(..2).unwrap_or_default()) => (Kind::Refused, REFUSED),
         _ if code.starts_with("53") => (Kind::Busy, "try again"),
         _ => (Kind::Other, ""),
     };
@@ -110,4 +115,19 @@ pub(super) fn is_lock_wait(error: &StoreError) -> bool {
     let cause = error.source().and_then(|source| source.downcast_ref::<Error>());
     let code = cause.and_then(Error::code).map(SqlState::code);
     matches!(code, Some("55P03" | "40P01"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_class_of_refusals_is_known() {
+        for code in ["22001", "23505", "23514", "54000", "P0001", "44000"] {
+            assert!(REFUSING.contains(&&code[..2]), "{code}");
+        }
+        for code in ["08006", "40001", "53100", "57014"] {
+            assert!(!REFUSING.contains(&&code[..2]), "{code}");
+        }
+    }
 }

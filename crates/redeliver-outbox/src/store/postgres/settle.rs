@@ -138,6 +138,7 @@ struct Batch {
     dead: Dead,
     postponed: Postponed,
     counted: Counted,
+    uncounted: Counted,
     fanned_out: FannedOut,
     /// Heads of parked lanes that have left.
     resumed: Keys,
@@ -210,6 +211,10 @@ impl Batch {
                 self.counted.keys.push(settlement);
                 self.counted.attempts.push(value::attempt(*attempt));
             }
+            Verdict::Uncounted { attempt } => {
+                self.uncounted.keys.push(settlement);
+                self.uncounted.attempts.push(value::attempt(*attempt));
+            }
         }
     }
 
@@ -219,6 +224,7 @@ impl Batch {
         // in the order of the list.
         try_join_all([
             self.counted.write(session, worker).boxed(),
+            self.uncounted.take_back(session).boxed(),
             self.postponed.write(session).boxed(),
             self.retry.write(session, worker).boxed(),
             self.dead.write(session, worker).boxed(),
@@ -369,6 +375,26 @@ impl Counted {
         ];
         session
             .execute(include_str!("sql/settle_counted.sql"), &parameters)
+            .await?;
+        Ok(())
+    }
+}
+
+impl Counted {
+    /// The same attempts did not begin.
+    async fn take_back(&self, session: &Session<'_>) -> Result<()> {
+        if self.keys.is_empty() {
+            return Ok(());
+        }
+        let parameters: [Parameter<'_>; 5] = [
+            (&self.keys.shards, Type::INT2_ARRAY),
+            (&self.keys.numbers, Type::INT8_ARRAY),
+            (&self.attempts, Type::INT4_ARRAY),
+            (&self.keys.redrives, Type::INT4_ARRAY),
+            (&self.keys.salts, Type::INT8_ARRAY),
+        ];
+        session
+            .execute(include_str!("sql/settle_uncounted.sql"), &parameters)
             .await?;
         Ok(())
     }

@@ -1,8 +1,11 @@
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 use rusqlite::ErrorCode;
 
-use crate::store::{StoreError, StoreErrorKind, schema::MIGRATE};
+use crate::{
+    limits::error_text,
+    store::{StoreError, StoreErrorKind, schema::MIGRATE},
+};
 
 /// What a piece of work inside a transaction may end with: SQLite's word, or ours.
 #[derive(Debug)]
@@ -34,6 +37,13 @@ impl From<Failure> for StoreError {
 
 pub(crate) fn interpret(error: rusqlite::Error) -> StoreError {
     let (kind, what, next) = describe(&error);
+    let what = match &error {
+        // SQLite says which constraint it was, or what the trigger says, and no value.
+        rusqlite::Error::SqliteFailure(_, Some(text)) if kind == StoreErrorKind::Refused => {
+            format!("{what}: {}", error_text(text)).into()
+        }
+        _ => Cow::Borrowed(what),
+    };
     StoreError::new(kind, what).next(next).caused_by(error)
 }
 
@@ -89,6 +99,11 @@ fn describe(error: &rusqlite::Error) -> (StoreErrorKind, &'static str, &'static 
             "look into the system's log",
         ),
         Some(ErrorCode::OutOfMemory) => (StoreErrorKind::Busy, "SQLite ran out of memory", ""),
+        Some(ErrorCode::ConstraintViolation | ErrorCode::TypeMismatch) => (
+            StoreErrorKind::Refused,
+            "a constraint or a trigger of the SQLite database refused what was to be written",
+            "look for one on the table that redeliver did not make",
+        ),
         Some(ErrorCode::TooBig) => (
             StoreErrorKind::BadInput,
             "a value is larger than SQLite takes",
@@ -130,6 +145,7 @@ mod tests {
             (ffi::SQLITE_FULL, StoreErrorKind::ReadOnly),
             (ffi::SQLITE_NOTADB, StoreErrorKind::BadInput),
             (ffi::SQLITE_IOERR_FSYNC, StoreErrorKind::Unreachable),
+            (ffi::SQLITE_CONSTRAINT_TRIGGER, StoreErrorKind::Refused),
         ] {
             let error = interpret(rusqlite::Error::SqliteFailure(ffi::Error::new(code), None));
             assert_eq!(error.kind(), kind, "{code}");

@@ -125,6 +125,21 @@ fn write(
             }
             Ok(())
         }
+        Verdict::Uncounted { attempt } => {
+            let number = settlement.number();
+            let values = (
+                number,
+                settlement.lease.shard,
+                attempt,
+                settlement.redrives,
+                settlement.id.salt(),
+            );
+            if session.execute(include_str!("sql/settle_uncounted.sql"), values)? > 0 {
+                let values = (number, attempt, settlement.redrives);
+                session.execute(include_str!("sql/forget_begun.sql"), values)?;
+            }
+            Ok(())
+        }
     }
 }
 

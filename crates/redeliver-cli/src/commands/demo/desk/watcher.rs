@@ -85,7 +85,8 @@ impl Watcher {
             Verdict::Delivered(_)
             | Verdict::FannedOut { .. }
             | Verdict::Postponed(_)
-            | Verdict::Counted { .. } => None,
+            | Verdict::Counted { .. }
+            | Verdict::Uncounted { .. } => None,
         }
     }
 }

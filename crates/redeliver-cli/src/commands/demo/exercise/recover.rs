@@ -62,7 +62,10 @@ pub(super) async fn run(sheet: &mut Sheet) -> anyhow::Result<()> {
                 look(sheet, settlement.number(), attempted, &mut seen).await?;
             }
             Verdict::Delivered(_) | Verdict::Dead { .. } => ended += 1,
-            Verdict::Postponed(_) | Verdict::Counted { .. } | Verdict::FannedOut { .. } => {}
+            Verdict::Postponed(_)
+            | Verdict::Counted { .. }
+            | Verdict::Uncounted { .. }
+            | Verdict::FannedOut { .. } => {}
         }
     }
     let early = relay.stop().await?.early;

@@ -184,7 +184,10 @@ impl<'a> Story<'a> {
                 });
                 self.narrator.tell(Actor::Relay, &words, figures);
             }
-            Verdict::Postponed(_) | Verdict::Counted { .. } | Verdict::FannedOut { .. } => {}
+            Verdict::Postponed(_)
+            | Verdict::Counted { .. }
+            | Verdict::Uncounted { .. }
+            | Verdict::FannedOut { .. } => {}
         }
         Ok(())
     }
