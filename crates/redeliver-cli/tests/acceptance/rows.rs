@@ -23,7 +23,7 @@ fn rows(kind: Kind) -> Vec<(&'static str, String, Fate)> {
     let on = |sqlite, postgres, maria| match kind {
         Kind::Sqlite => sqlite,
         Kind::Postgres => postgres,
-        Kind::MariaDb => maria,
+        Kind::MariaDb | Kind::MySql => maria,
     };
     let long = |length: usize| format!("'{}'", "k".repeat(length));
     let bytes = |hex: &str| match kind {
@@ -35,12 +35,12 @@ fn rows(kind: Kind) -> Vec<(&'static str, String, Fate)> {
     let year_one = match kind {
         Kind::Sqlite => "-62135596800000",
         Kind::Postgres => "'0001-01-01 00:00:00+00'",
-        Kind::MariaDb => "'0001-01-01 00:00:00'",
+        Kind::MariaDb | Kind::MySql => "'0001-01-01 00:00:00'",
     };
     let before_christ = match kind {
         Kind::Sqlite => "-9223372036854775808",
         Kind::Postgres => "'4000-01-01 00:00:00+00 BC'",
-        Kind::MariaDb => "'0000-00-00 00:00:00'",
+        Kind::MariaDb | Kind::MySql => "'0000-00-00 00:00:00'",
     };
     let lists: Vec<(&'static str, Vec<String>, Fate)> = vec![
         (

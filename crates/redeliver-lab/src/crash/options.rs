@@ -50,6 +50,8 @@ pub enum DatabaseChoice {
     Postgres,
     /// A private MariaDB.
     Mariadb,
+    /// A private MySQL.
+    Mysql,
     /// All of them.
     All,
 }

@@ -51,7 +51,7 @@ const fn usual(database: Kind) -> Amounts {
             leaves: 10,
             arenas: 2,
         },
-        Kind::Mariadb => Amounts {
+        Kind::Mariadb | Kind::Mysql => Amounts {
             kills: 30,
             stops: 4,
             restarts: 6,
@@ -69,6 +69,7 @@ impl Plan {
             DatabaseChoice::Sqlite => *kind == Kind::Sqlite,
             DatabaseChoice::Postgres => *kind == Kind::Postgres,
             DatabaseChoice::Mariadb => *kind == Kind::Mariadb,
+            DatabaseChoice::Mysql => *kind == Kind::Mysql,
             DatabaseChoice::All => true,
         });
         chosen
@@ -144,6 +145,7 @@ mod tests {
         assert_eq!(amounts(&[], Kind::Sqlite), [200, 8, 0, 0, 10]);
         assert_eq!(amounts(&[], Kind::Postgres), [100, 8, 14, 20, 10]);
         assert_eq!(amounts(&[], Kind::Mariadb), [30, 4, 6, 10, 4]);
+        assert_eq!(amounts(&[], Kind::Mysql), [30, 4, 6, 10, 4]);
     }
 
     #[test]
