@@ -138,6 +138,10 @@ fn what_cannot_be_sent_is_quarantined_or_refused_and_its_neighbours_arrive() {
         let (database, endpoint) = (Database::new(kind), Endpoint::well());
         endpoint.configure(&database, "/ok", "2s");
         let mut client = database.client();
+        if kind == Kind::MySql {
+            // Its own modes refuse dates of zeros; those of an application need not.
+            client.run("SET sql_mode = 'STRICT_ALL_TABLES,NO_BACKSLASH_ESCAPES'");
+        }
         // Rows come while the relay runs, and between good ones of the same lanes.
         let relay = Relay::start(&database);
         let (mut expected, mut good) = (Vec::new(), 0);

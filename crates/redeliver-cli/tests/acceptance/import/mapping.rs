@@ -159,8 +159,10 @@ fn several_columns_are_one_object() {
             Kind::Postgres => ("2030-01-01T00:00:00.25Z", "true"),
             Kind::MariaDb | Kind::MySql => ("2030-01-01T00:00:00.250000", "1"),
         };
+        // It writes its JSON anew.
+        let more = if kind == Kind::MySql { "[1, {}]" } else { "[1,{}]" };
         let payload = format!(
-            r#"{{"id":9007199254740993,"total":{total},"name":"a\"b","more":[1,{{}}],"raw":"00ff","at":"{at}","good":{good},"gone":null}}"#
+            r#"{{"id":9007199254740993,"total":{total},"name":"a\"b","more":{more},"raw":"00ff","at":"{at}","good":{good},"gone":null}}"#
         );
         assert_eq!(super::payloads(&database), [payload], "{kind:?}");
     }
