@@ -207,3 +207,30 @@ async fn wait_for(client: &mut Conn, rows: &str) {
         redeliver::clock::sleep(Duration::from_millis(5)).await;
     }
 }
+
+#[tokio::test]
+async fn shards_of_a_worker_whose_first_beat_is_not_seen_yet_are_left_to_it() {
+    let database = Database::with_shards(SERVER, 2).await;
+    let mut client = database.client().await;
+    let worker = WorkerId("w".to_owned());
+    database.beat(&worker, Duration::from_secs(60)).await;
+    for (age, claimed) in [(1, 0), (59, 0), (61, 2)] {
+        // As another connection's snapshot shows them: what it took, and not its beat.
+        let take = format!(
+            "UPDATE redeliver_shards SET owner = 'new', taken_at = UTC_TIMESTAMP(3) - INTERVAL {age} SECOND"
+        );
+        client.query_drop(take).await.unwrap();
+        let found = database.store.claim(&worker, 10, 10).await.unwrap();
+        assert_eq!(found.len(), claimed, "taken {age} s ago");
+    }
+}
+
+#[tokio::test]
+async fn shards_of_a_worker_that_left_are_free_at_once() {
+    let database = Database::with_shards(SERVER, 2).await;
+    let (first, claimed, _) = database.owner("first").await;
+    assert_eq!(claimed.len(), 2);
+    database.store.leave(&first).await.unwrap();
+    let (_, claimed, _) = database.owner("second").await;
+    assert_eq!(claimed.len(), 2);
+}
