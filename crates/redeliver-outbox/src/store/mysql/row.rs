@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use mysql_async::{Row, Value, prelude::FromValue};
+use serde_json::json;
 
 use crate::{
-    Payload, Timestamp, limits, millis_up,
+    MessageId, Payload, Timestamp, limits, millis_up,
     store::{Result, StoreError, StoreErrorKind, columns::Columns},
 };
 
@@ -124,6 +125,11 @@ pub(super) fn millis(duration: Duration) -> i64 {
 /// Numbers as a JSON array, which a statement reads as a table.
 pub(super) fn list(numbers: &[i64]) -> Value {
     serde_json::Value::from(numbers.to_vec()).to_string().into()
+}
+
+/// Whole ids as a JSON array. A salt is a text there: it is longer than a number of JSON may be.
+pub(super) fn ids(ids: &[MessageId]) -> Value {
+    table(ids.iter().map(|id| json!([id.number(), id.salt().to_string()])))
 }
 
 /// So many placeholders, rounded up so that statements of similar length are one to the server's cache; [`padded`] fills them.

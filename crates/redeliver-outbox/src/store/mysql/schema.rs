@@ -13,7 +13,7 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 10] = steps![
+const STEPS: [Step; 11] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
@@ -24,6 +24,7 @@ const STEPS: [Step; 10] = steps![
     "lane_holds": "0008_lane_holds",
     "resumed_jobs": "0009_resumed_jobs",
     "discarded": "0010_discarded",
+    "hardening": "0011_hardening",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 
