@@ -42,7 +42,8 @@ pub(super) async fn start_mariadb(directory: &Path) -> Result<Server> {
     ]);
     run(make.current_dir(directory), "make a MariaDB data directory").await?;
     let server = Server::new("MariaDB", USER, Signal::KILL, directory)?;
-    let arguments = arguments(&server, &data, &temporary);
+    let mut arguments = arguments(&server, &data, &temporary);
+    arguments.push("--skip-name-resolve".to_owned());
     begun(server.runs(program("mariadbd", &folders, PACKAGE)?, arguments)).await
 }
 
@@ -99,7 +100,6 @@ fn arguments(server: &Server, data: &Path, temporary: &Path) -> Vec<String> {
         "--bind-address=127.0.0.1".to_owned(),
         "--innodb-flush-log-at-trx-commit=2".to_owned(),
         "--innodb-buffer-pool-size=64M".to_owned(),
-        "--skip-name-resolve".to_owned(),
     ]
 }
 
