@@ -1,4 +1,4 @@
-//! The PostgreSQL and MariaDB readers under real concurrency.
+//! The readers of PostgreSQL, MariaDB and MySQL under real concurrency.
 //!
 //! Writers with overlapping transactions of random length insert messages, some in bulk, and roll some back; whoever writes for a key
 //! locks its row in `aggregates` first and bumps its version, so the order of each key is known. One writer and one snapshot stay open
@@ -56,6 +56,12 @@ async fn postgres_loses_nothing_reads_nothing_twice_and_keeps_every_key_in_order
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn mariadb_loses_nothing_reads_nothing_twice_and_keeps_every_key_in_order() {
-    let server = server::MariaDb::start().await;
+    let server = server::MySql::start("REDELIVER_TEST_MARIADB").await;
     run::run("MariaDB", std::sync::Arc::new(server)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mysql_loses_nothing_reads_nothing_twice_and_keeps_every_key_in_order() {
+    let server = server::MySql::start("REDELIVER_TEST_MYSQL").await;
+    run::run("MySQL", std::sync::Arc::new(server)).await;
 }

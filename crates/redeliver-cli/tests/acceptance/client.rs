@@ -17,7 +17,7 @@ pub(crate) type Row = Vec<Option<String>>;
 pub(crate) enum Client {
     Sqlite(Box<rusqlite::Connection>),
     Postgres(tokio_postgres::Client),
-    MariaDb(Box<mysql_async::Conn>),
+    MySql(Box<mysql_async::Conn>),
 }
 
 impl Client {
@@ -34,7 +34,7 @@ impl Client {
                 tokio::spawn(connection);
                 Ok::<_, String>(Self::Postgres(client))
             })?,
-            _ => Self::MariaDb(Box::new(
+            _ => Self::MySql(Box::new(
                 RUNTIME
                     .block_on(mysql_async::Conn::from_url(address))
                     .map_err(text)?,
@@ -44,7 +44,7 @@ impl Client {
             Self::Sqlite(_) => client.run("PRAGMA busy_timeout = 60000"),
             // What was committed is there after a crash too, whatever the server's own setting is.
             Self::Postgres(_) => client.run("SET synchronous_commit = on; SET TIME ZONE 'UTC'"),
-            Self::MariaDb(_) => {
+            Self::MySql(_) => {
                 client
                     .run("SET time_zone = '+00:00', sql_mode = CONCAT(@@sql_mode, ',NO_BACKSLASH_ESCAPES')");
             }
@@ -70,7 +70,7 @@ impl Client {
                 });
                 Ok(rows.collect())
             }
-            Self::MariaDb(connection) => {
+            Self::MySql(connection) => {
                 let rows: Vec<mysql_async::Row> = RUNTIME.block_on(connection.query(sql)).map_err(text)?;
                 let rows = rows.into_iter().map(|row| {
                     let values = row.unwrap().into_iter();

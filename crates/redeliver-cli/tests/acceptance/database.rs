@@ -12,21 +12,35 @@ pub(crate) enum Kind {
     Sqlite,
     Postgres,
     MariaDb,
+    MySql,
 }
 
-pub(crate) const ALL: [Kind; 3] = [Kind::Sqlite, Kind::Postgres, Kind::MariaDb];
-pub(crate) const SERVERS: [Kind; 2] = [Kind::Postgres, Kind::MariaDb];
+pub(crate) const ALL: [Kind; 4] = [Kind::Sqlite, Kind::Postgres, Kind::MariaDb, Kind::MySql];
+pub(crate) const SERVERS: [Kind; 3] = [Kind::Postgres, Kind::MariaDb, Kind::MySql];
 
 impl Kind {
     /// The server that `./test` has started.
     fn server(self) -> String {
-        let variable = match self {
-            Self::Sqlite => return String::new(),
-            Self::Postgres => "REDELIVER_TEST_POSTGRES",
-            Self::MariaDb => "REDELIVER_TEST_MARIADB",
-        };
+        if self == Self::Sqlite {
+            return String::new();
+        }
+        let variable = self.variable();
         env::var(variable)
             .unwrap_or_else(|_| panic!("{variable} is not set: run ./test, which starts the servers"))
+    }
+
+    /// What names the server.
+    pub(crate) fn variable(self) -> &'static str {
+        match self {
+            Self::Sqlite => panic!("SQLite has no server"),
+            Self::Postgres => "REDELIVER_TEST_POSTGRES",
+            Self::MariaDb => "REDELIVER_TEST_MARIADB",
+            Self::MySql => "REDELIVER_TEST_MYSQL",
+        }
+    }
+
+    pub(crate) fn is_mysql_or_mariadb(self) -> bool {
+        matches!(self, Self::MariaDb | Self::MySql)
     }
 
     /// A time, this many milliseconds from now.
@@ -36,7 +50,9 @@ impl Kind {
                 format!("CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + ({millis})")
             }
             Self::Postgres => format!("clock_timestamp() + ({millis}) * interval '1 millisecond'"),
-            Self::MariaDb => format!("UTC_TIMESTAMP(3) + INTERVAL ({millis}) * 1000 MICROSECOND"),
+            Self::MariaDb | Self::MySql => {
+                format!("UTC_TIMESTAMP(3) + INTERVAL ({millis}) * 1000 MICROSECOND")
+            }
         }
     }
 
@@ -45,7 +61,7 @@ impl Kind {
         match self {
             Self::Sqlite => time.to_owned(),
             Self::Postgres => format!("floor(extract(epoch FROM {time}) * 1000)::bigint"),
-            Self::MariaDb => format!("CAST(UNIX_TIMESTAMP({time}) * 1000 AS SIGNED)"),
+            Self::MariaDb | Self::MySql => format!("CAST(UNIX_TIMESTAMP({time}) * 1000 AS SIGNED)"),
         }
     }
 
@@ -85,7 +101,7 @@ impl Database {
         fs::create_dir(&folder).unwrap();
         let address = match kind {
             Kind::Sqlite => format!("sqlite://{}", folder.join("redeliver.db").display()),
-            Kind::Postgres | Kind::MariaDb => {
+            Kind::Postgres | Kind::MariaDb | Kind::MySql => {
                 Client::open(&server).run(&format!("CREATE DATABASE {name}"));
                 format!("{}/{name}", server.rsplit_once('/').unwrap().0)
             }
@@ -153,7 +169,7 @@ impl Drop for Database {
         let drop = match self.kind {
             Kind::Sqlite => return,
             Kind::Postgres => format!("DROP DATABASE {} WITH (FORCE)", self.name),
-            Kind::MariaDb => format!("DROP DATABASE {}", self.name),
+            Kind::MariaDb | Kind::MySql => format!("DROP DATABASE {}", self.name),
         };
         // A server of the test's own may be gone already.
         if let Ok(mut server) = Client::try_open(&self.server) {

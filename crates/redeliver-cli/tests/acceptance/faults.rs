@@ -65,7 +65,7 @@ fn remember_schedule(client: &mut Client, kind: Kind) {
     let time = match kind {
         Kind::Sqlite => "INTEGER",
         Kind::Postgres => "timestamptz",
-        Kind::MariaDb => "DATETIME(3)",
+        Kind::MariaDb | Kind::MySql => "DATETIME(3)",
     };
     client.run(&format!(
         "CREATE TABLE schedule (number BIGINT NOT NULL, attempts INT NOT NULL, next_attempt_at {time})"
@@ -78,7 +78,7 @@ fn remember_schedule(client: &mut Client, kind: Kind) {
             "CREATE FUNCTION remember() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {note}; RETURN NULL; END $$; \
              {trigger} EXECUTE FUNCTION remember()"
         )),
-        Kind::MariaDb => client.run(&format!("{trigger} {note}")),
+        Kind::MariaDb | Kind::MySql => client.run(&format!("{trigger} {note}")),
     }
 }
 

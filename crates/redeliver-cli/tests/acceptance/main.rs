@@ -1,6 +1,6 @@
 //! The outbox as a whole: real `redeliver serve` processes between real databases and a server that fails.
 //!
-//! The databases are those that `./test` starts, named in `REDELIVER_TEST_POSTGRES` and `REDELIVER_TEST_MARIADB`.
+//! The databases are those that `./test` starts, named in `REDELIVER_TEST_POSTGRES`, `REDELIVER_TEST_MARIADB` and `REDELIVER_TEST_MYSQL`.
 
 #![expect(
     clippy::unwrap_used,

@@ -27,11 +27,7 @@ impl OwnServers {
     }
 
     pub(crate) fn address(&self, kind: Kind) -> String {
-        let variable = match kind {
-            Kind::MariaDb => "REDELIVER_TEST_MARIADB",
-            _ => "REDELIVER_TEST_POSTGRES",
-        };
-        self.variables[variable].clone()
+        self.variables[kind.variable()].clone()
     }
 
     fn folder(&self) -> &str {
@@ -52,6 +48,7 @@ impl OwnServers {
 fn name(kind: Kind) -> &'static str {
     match kind {
         Kind::MariaDb => "mariadb",
+        Kind::MySql => "mysql",
         _ => "postgres",
     }
 }

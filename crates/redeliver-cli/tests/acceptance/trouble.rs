@@ -78,12 +78,11 @@ fn a_number_that_a_server_gives_a_second_time_is_read() {
         await_that("everything is settled", || {
             (client.number("SELECT count(*) FROM redeliver_sent") == 20).then_some(())
         });
-        if kind == Kind::MariaDb {
+        if kind.is_mysql_or_mariadb() {
             // It tells only in whole seconds since when it runs.
-            let uptime =
-                "SELECT variable_value FROM information_schema.global_status WHERE variable_name = 'UPTIME'";
             await_that("the server is not of this very second", || {
-                (client.number(uptime) >= 2).then_some(())
+                let uptime = client.rows("SHOW GLOBAL STATUS LIKE 'Uptime'");
+                (uptime[0][1].as_deref() > Some("1")).then_some(())
             });
         }
         relay.pause();
@@ -145,7 +144,7 @@ fn a_database_that_cannot_be_written_to_is_waited_for() {
         run_through(&relay, &endpoint, &mut client, 0);
         let name = database.name();
         let (close, open) = match kind {
-            Kind::MariaDb => (
+            Kind::MariaDb | Kind::MySql => (
                 "SET GLOBAL read_only = 1".to_owned(),
                 "SET GLOBAL read_only = 0".to_owned(),
             ),
@@ -223,7 +222,7 @@ impl User {
     fn new(database: &Database, owner: &mut Client) -> Self {
         let name = format!("{}_user", database.name());
         match database.kind {
-            Kind::MariaDb => {
+            Kind::MariaDb | Kind::MySql => {
                 owner.run(&format!("CREATE USER {name}@'%'"));
                 owner.run(&format!("GRANT ALL ON {}.* TO {name}@'%'", database.name()));
             }
@@ -249,7 +248,7 @@ impl User {
 
     fn limit(&self, owner: &mut Client, connections: u32) {
         owner.run(&match self.kind {
-            Kind::MariaDb => format!(
+            Kind::MariaDb | Kind::MySql => format!(
                 "ALTER USER {}@'%' WITH MAX_USER_CONNECTIONS {connections}",
                 self.name
             ),
@@ -261,10 +260,16 @@ impl User {
     fn cut_off(&self, owner: &mut Client) {
         let name = &self.name;
         // One that ends by itself meanwhile is as good.
-        let _ = owner.ask(&match self.kind {
-            Kind::MariaDb => format!("KILL USER {name}"),
-            _ => format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{name}'"),
-        });
+        if !self.kind.is_mysql_or_mariadb() {
+            let end =
+                format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{name}'");
+            let _ = owner.ask(&end);
+            return;
+        }
+        let all = format!("SELECT id FROM information_schema.processlist WHERE user = '{name}'");
+        for row in owner.rows(&all) {
+            let _ = owner.ask(&format!("KILL {}", row[0].as_deref().unwrap()));
+        }
     }
 }
 
@@ -272,7 +277,7 @@ impl Drop for User {
     fn drop(&mut self) {
         let (name, mut client) = (&self.name, Client::open(&self.of));
         let _ = client.ask(&match self.kind {
-            Kind::MariaDb => format!("DROP USER {name}@'%'"),
+            Kind::MariaDb | Kind::MySql => format!("DROP USER {name}@'%'"),
             _ => format!("DROP OWNED BY {name}; DROP ROLE {name}"),
         });
     }

@@ -52,6 +52,8 @@ pub enum DatabaseChoice {
     Postgres,
     /// A private MariaDB.
     Mariadb,
+    /// A private MySQL.
+    Mysql,
     /// All of them.
     All,
 }
@@ -62,6 +64,7 @@ impl DatabaseChoice {
             Self::Sqlite => kind == Kind::Sqlite,
             Self::Postgres => kind == Kind::Postgres,
             Self::Mariadb => kind == Kind::Mariadb,
+            Self::Mysql => kind == Kind::Mysql,
             Self::All => true,
         }
     }

@@ -47,7 +47,7 @@ const fn usual(database: Kind) -> Amounts {
             leaves: 10,
             arenas: 2,
         },
-        Kind::Mariadb => Amounts {
+        Kind::Mariadb | Kind::Mysql => Amounts {
             kills: 30,
             stops: 4,
             restarts: 6,
@@ -137,6 +137,7 @@ mod tests {
         assert_eq!(amounts(&[], Kind::Sqlite), [200, 8, 0, 0, 10]);
         assert_eq!(amounts(&[], Kind::Postgres), [100, 8, 14, 20, 10]);
         assert_eq!(amounts(&[], Kind::Mariadb), [30, 4, 6, 10, 4]);
+        assert_eq!(amounts(&[], Kind::Mysql), [30, 4, 6, 10, 4]);
     }
 
     #[test]

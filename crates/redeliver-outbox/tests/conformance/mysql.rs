@@ -13,10 +13,23 @@ use tokio::sync::Mutex;
 
 use crate::{harness_error, server, unused_name};
 
-conformance_tests!(Databases);
+conformance_tests!(Databases {
+    server: "REDELIVER_TEST_MYSQL"
+});
+
+mod mariadb {
+    use super::Databases;
+
+    redeliver_outbox::conformance_tests!(Databases {
+        server: "REDELIVER_TEST_MARIADB"
+    });
+}
 
 /// Databases of their own on one server. The store's connections begin in another one, so that each name must say which.
-struct Databases;
+struct Databases {
+    /// The variable with the server's address.
+    server: &'static str,
+}
 
 #[derive(Debug)]
 struct Database {
@@ -27,8 +40,8 @@ struct Database {
 }
 
 impl Database {
-    async fn empty() -> Result<Self> {
-        let address = server("REDELIVER_TEST_MARIADB")?;
+    async fn empty(variable: &str) -> Result<Self> {
+        let address = server(variable)?;
         let name = unused_name();
         let names = Names::new(Some(&name), "shop_")?;
         let anywhere = OptsBuilder::from_opts(Opts::from_url(&address).map_err(harness_error)?);
@@ -50,7 +63,7 @@ impl Database {
 
 impl Factory for Databases {
     fn empty(&self) -> BoxFuture<'_, Result<Arc<dyn Harness>>> {
-        Box::pin(async { Ok(Arc::new(Database::empty().await?) as Arc<dyn Harness>) })
+        Box::pin(async { Ok(Arc::new(Database::empty(self.server).await?) as Arc<dyn Harness>) })
     }
 }
 

@@ -5,7 +5,7 @@ use redeliver_outbox::{
     enqueue::{Dialect, Parameter, Statement},
 };
 
-use crate::database::{Database, Kind, mariadb, postgres};
+use crate::database::{Database, Kind, mysql as client, postgres};
 
 /// Runs a statement, and tells how many rows it changed or returned.
 async fn run(database: &Database, statement: &Statement<'_>) -> u64 {
@@ -31,9 +31,9 @@ async fn run(database: &Database, statement: &Statement<'_>) -> u64 {
             let values: Vec<_> = values.iter().map(AsRef::as_ref).collect();
             client.execute(&statement.sql, &values).await.unwrap()
         }
-        Kind::Mariadb => {
+        Kind::Mariadb | Kind::Mysql => {
             use mysql_async::prelude::Queryable;
-            let mut connection = mariadb(&database.url).await;
+            let mut connection = client(&database.url).await;
             let values: Vec<_> = statement.parameters.iter().map(mysql_value).collect();
             connection.exec_drop(&statement.sql, values).await.unwrap();
             connection.affected_rows()
@@ -105,5 +105,10 @@ async fn postgresql() {
 
 #[tokio::test]
 async fn mysql() {
+    statements_run_as_they_are(Kind::Mysql, Dialect::Mysql).await;
+}
+
+#[tokio::test]
+async fn mariadb() {
     statements_run_as_they_are(Kind::Mariadb, Dialect::Mysql).await;
 }

@@ -1,5 +1,7 @@
 //! Every client, doing what it is told in a transaction of its own.
 
+use std::marker::PhantomData;
+
 use diesel::connection::SimpleConnection as _;
 use diesel_async::{
     AsyncConnection as _, AsyncMysqlConnection, AsyncPgConnection, SimpleAsyncConnection as _,
@@ -13,7 +15,7 @@ use sqlx::Connection as _;
 
 use crate::{
     act::{Act, End, Said, act},
-    database::{Database, Kind, mariadb, postgres},
+    database::{Database, Kind, mysql, postgres},
 };
 
 /// A client under test.
@@ -36,6 +38,17 @@ pub(crate) trait Client: Send + 'static {
             end,
         )
         .await
+    }
+}
+
+/// A client of MySQL on MariaDB.
+pub(crate) struct OnMariadb<C>(PhantomData<C>);
+
+impl<C: Client> Client for OnMariadb<C> {
+    const KIND: Kind = Kind::Mariadb;
+
+    async fn transact(url: String, outbox: Outbox, acts: Vec<Act>, end: End) -> Vec<Said> {
+        C::transact(url, outbox, acts, end).await
     }
 }
 
@@ -86,10 +99,10 @@ impl Client for TokioPostgres {
 pub(crate) struct MysqlAsync;
 
 impl Client for MysqlAsync {
-    const KIND: Kind = Kind::Mariadb;
+    const KIND: Kind = Kind::Mysql;
 
     async fn transact(url: String, outbox: Outbox, acts: Vec<Act>, end: End) -> Vec<Said> {
-        let mut connection = mariadb(&url).await;
+        let mut connection = mysql(&url).await;
         let mut transaction = connection
             .start_transaction(mysql_async::TxOpts::default())
             .await
@@ -140,7 +153,7 @@ macro_rules! sqlx_client {
 
 sqlx_client!(SqlxSqlite, Kind::Sqlite, sqlx::SqliteConnection);
 sqlx_client!(SqlxPostgres, Kind::Postgres, sqlx::PgConnection);
-sqlx_client!(SqlxMysql, Kind::Mariadb, sqlx::MySqlConnection);
+sqlx_client!(SqlxMysql, Kind::Mysql, sqlx::MySqlConnection);
 
 /// Diesel has no other way to leave a transaction without committing than an error.
 enum Left {
@@ -214,7 +227,7 @@ diesel_client!(
 );
 diesel_client!(
     DieselMysql,
-    Kind::Mariadb,
+    Kind::Mysql,
     AsyncConnectionWrapper<AsyncMysqlConnection>
 );
 
@@ -251,4 +264,4 @@ diesel_async_client!(
     SQLITE_PATIENCE
 );
 diesel_async_client!(DieselAsyncPostgres, Kind::Postgres, AsyncPgConnection);
-diesel_async_client!(DieselAsyncMysql, Kind::Mariadb, AsyncMysqlConnection);
+diesel_async_client!(DieselAsyncMysql, Kind::Mysql, AsyncMysqlConnection);

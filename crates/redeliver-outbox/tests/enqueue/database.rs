@@ -15,6 +15,7 @@ pub(crate) enum Kind {
     Sqlite,
     Postgres,
     Mariadb,
+    Mysql,
 }
 
 pub(crate) struct Database {
@@ -83,8 +84,7 @@ impl Database {
         );
         let url = match kind {
             Kind::Sqlite => directory().join(&name).to_str().unwrap().to_owned(),
-            Kind::Postgres => with_database(&server("REDELIVER_TEST_POSTGRES"), &name),
-            Kind::Mariadb => with_database(&server("REDELIVER_TEST_MARIADB"), &name),
+            Kind::Postgres | Kind::Mariadb | Kind::Mysql => with_database(&server(kind), &name),
         };
         let database = Self {
             kind,
@@ -100,16 +100,12 @@ impl Database {
         let create = format!("CREATE DATABASE {}", self.name);
         match self.kind {
             Kind::Sqlite => self.sqlite().pragma_update(None, "journal_mode", "WAL").unwrap(),
-            Kind::Postgres => postgres(&server("REDELIVER_TEST_POSTGRES"))
+            Kind::Postgres => postgres(&server(self.kind))
                 .await
                 .batch_execute(&create)
                 .await
                 .unwrap(),
-            Kind::Mariadb => mariadb(&server("REDELIVER_TEST_MARIADB"))
-                .await
-                .query_drop(create)
-                .await
-                .unwrap(),
+            Kind::Mariadb | Kind::Mysql => mysql(&server(self.kind)).await.query_drop(create).await.unwrap(),
         }
         if let (Kind::Postgres, Some(schema)) = (self.kind, self.names.schema()) {
             self.run(&format!("CREATE SCHEMA {schema}")).await;
@@ -129,19 +125,15 @@ impl Database {
             }
             Kind::Postgres => {
                 let drop = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-                postgres(&server("REDELIVER_TEST_POSTGRES"))
+                postgres(&server(self.kind))
                     .await
                     .batch_execute(&drop)
                     .await
                     .unwrap();
             }
-            Kind::Mariadb => {
+            Kind::Mariadb | Kind::Mysql => {
                 let drop = format!("DROP DATABASE {}", self.name);
-                mariadb(&server("REDELIVER_TEST_MARIADB"))
-                    .await
-                    .query_drop(drop)
-                    .await
-                    .unwrap();
+                mysql(&server(self.kind)).await.query_drop(drop).await.unwrap();
             }
         }
     }
@@ -150,7 +142,7 @@ impl Database {
         match self.kind {
             Kind::Sqlite => self.sqlite().execute_batch(statement).unwrap(),
             Kind::Postgres => postgres(&self.url).await.batch_execute(statement).await.unwrap(),
-            Kind::Mariadb => mariadb(&self.url).await.query_drop(statement).await.unwrap(),
+            Kind::Mariadb | Kind::Mysql => mysql(&self.url).await.query_drop(statement).await.unwrap(),
         }
     }
 
@@ -164,12 +156,7 @@ impl Database {
                 .await
                 .unwrap()
                 .get(0),
-            Kind::Mariadb => mariadb(&self.url)
-                .await
-                .query_first(query)
-                .await
-                .unwrap()
-                .unwrap(),
+            Kind::Mariadb | Kind::Mysql => mysql(&self.url).await.query_first(query).await.unwrap().unwrap(),
         }
     }
 
@@ -182,7 +169,7 @@ impl Database {
         let now = match self.kind {
             Kind::Sqlite => "round((julianday('now') - 2440587.5) * 86400000)",
             Kind::Postgres => "clock_timestamp()",
-            Kind::Mariadb => "UTC_TIMESTAMP(3)",
+            Kind::Mariadb | Kind::Mysql => "UTC_TIMESTAMP(3)",
         };
         self.integer(&format!("SELECT {}", self.millis(now))).await
     }
@@ -195,7 +182,7 @@ impl Database {
                 "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
             }
             // InnoDB's own tables of waits are a copy that is not renewed while it is looked at often.
-            Kind::Mariadb => {
+            Kind::Mariadb | Kind::Mysql => {
                 "SELECT count(*) FROM information_schema.processlist
                  WHERE db = DATABASE() AND info LIKE 'INSERT IGNORE INTO redeliver_%'"
             }
@@ -207,7 +194,9 @@ impl Database {
         match self.kind {
             Kind::Sqlite => format!("CAST({time} AS INTEGER)"),
             Kind::Postgres => format!("floor(extract(epoch from {time}) * 1000)::bigint"),
-            Kind::Mariadb => format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {time}) DIV 1000"),
+            Kind::Mariadb | Kind::Mysql => {
+                format!("TIMESTAMPDIFF(MICROSECOND, '1970-01-01', {time}) DIV 1000")
+            }
         }
     }
 
@@ -229,8 +218,8 @@ impl Database {
                     .map(|row| stored!(row, |index| row.get(index)))
                     .collect()
             }
-            Kind::Mariadb => {
-                let rows: Vec<mysql_async::Row> = mariadb(&self.url).await.query(query).await.unwrap();
+            Kind::Mariadb | Kind::Mysql => {
+                let rows: Vec<mysql_async::Row> = mysql(&self.url).await.query(query).await.unwrap();
                 rows.iter()
                     .map(|row| stored!(row, |index| row.get(index).unwrap()))
                     .collect()
@@ -243,7 +232,13 @@ impl Database {
     }
 }
 
-fn server(variable: &str) -> String {
+fn server(kind: Kind) -> String {
+    let variable = match kind {
+        Kind::Sqlite => panic!("SQLite has no server"),
+        Kind::Postgres => "REDELIVER_TEST_POSTGRES",
+        Kind::Mariadb => "REDELIVER_TEST_MARIADB",
+        Kind::Mysql => "REDELIVER_TEST_MYSQL",
+    };
     std::env::var(variable).unwrap_or_else(|_| {
         panic!("{variable} is not set: run ./test, which starts the servers that the tests need")
     })
@@ -267,7 +262,7 @@ pub(crate) async fn postgres(url: &str) -> tokio_postgres::Client {
     client
 }
 
-pub(crate) async fn mariadb(url: &str) -> mysql_async::Conn {
+pub(crate) async fn mysql(url: &str) -> mysql_async::Conn {
     mysql_async::Conn::new(mysql_async::Opts::from_url(url).unwrap())
         .await
         .unwrap()
@@ -284,7 +279,7 @@ fn tables(kind: Kind) -> Vec<String> {
             include_str!("../../src/store/postgres/migrations/0001_outbox.up.sql"),
             "((CASE WHEN lane IS NULL THEN number ELSE hashtext(lane) & 2147483647 END) % 64)::smallint",
         ),
-        Kind::Mariadb => (
+        Kind::Mariadb | Kind::Mysql => (
             include_str!("../../src/store/mysql/migrations/0001_outbox.up.sql"),
             "CASE WHEN lane IS NULL THEN FLOOR(RAND() * 16) ELSE CRC32(lane) % 16 END",
         ),

@@ -95,7 +95,9 @@ pub(crate) async fn what_is_old_is_forgotten_in_steps<C: Client>() {
     let two_days_ago = match C::KIND {
         Kind::Sqlite => "UPDATE redeliver_inbox SET received_at = received_at - 172800000",
         Kind::Postgres => "UPDATE redeliver_inbox SET received_at = received_at - interval '2 days'",
-        Kind::Mariadb => "UPDATE redeliver_inbox SET received_at = received_at - INTERVAL 2 DAY",
+        Kind::Mariadb | Kind::Mysql => {
+            "UPDATE redeliver_inbox SET received_at = received_at - INTERVAL 2 DAY"
+        }
     };
     database.run(two_days_ago).await;
     assert_eq!(
@@ -127,7 +129,7 @@ pub(crate) async fn an_inbox_can_stand_alone<C: Client>() {
     let (dialect, drop) = match C::KIND {
         Kind::Sqlite => (Dialect::Sqlite, "DROP TABLE redeliver_inbox"),
         Kind::Postgres => (Dialect::Postgres, "DROP TABLE redeliver_inbox"),
-        Kind::Mariadb => (Dialect::Mysql, "DROP TABLE redeliver_inbox"),
+        Kind::Mariadb | Kind::Mysql => (Dialect::Mysql, "DROP TABLE redeliver_inbox"),
     };
     database.run(drop).await;
     let inbox = Inbox::new("alone");

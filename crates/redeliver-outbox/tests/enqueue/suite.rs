@@ -103,15 +103,19 @@ suite! {
     rusqlite: Rusqlite;
     tokio_postgres: TokioPostgres;
     mysql_async: MysqlAsync;
+    mysql_async_mariadb: OnMariadb<MysqlAsync>;
     sqlx_sqlite: SqlxSqlite;
     sqlx_postgres: SqlxPostgres;
     sqlx_mysql: SqlxMysql;
+    sqlx_mariadb: OnMariadb<SqlxMysql>;
     diesel_sqlite: DieselSqlite;
     diesel_postgres: DieselPostgres;
     diesel_mysql: DieselMysql;
+    diesel_mariadb: OnMariadb<DieselMysql>;
     diesel_async_sqlite: DieselAsyncSqlite;
     diesel_async_postgres: DieselAsyncPostgres;
     diesel_async_mysql: DieselAsyncMysql;
+    diesel_async_mariadb: OnMariadb<DieselAsyncMysql>;
 }
 
 async fn one<C: Client>(database: &Database, message: &NewMessage, end: End) -> Enqueued {

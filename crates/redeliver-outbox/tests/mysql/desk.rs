@@ -7,11 +7,11 @@ use redeliver_outbox::{
     store::{Store, StoreErrorKind},
 };
 
-use crate::support::{Database, act, count, only, page, read, read_until, with_a_parked_lane};
+use super::{SERVER, support::{Database, act, count, only, page, read, read_until, with_a_parked_lane}};
 
 #[tokio::test]
 async fn what_is_enqueued_is_read_as_it_was_given() {
-    let database = Database::with_shards(4).await;
+    let database = Database::with_shards(SERVER, 4).await;
     let message = NewMessage::to("billing")
         .key("order-7")
         .payload("{}")
@@ -50,7 +50,7 @@ async fn what_is_enqueued_is_read_as_it_was_given() {
 
 #[tokio::test]
 async fn a_deduplication_key_is_taken_once_by_whoever_comes_first() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let message = NewMessage::to("d").deduplication_key("k");
     let mut running = Vec::new();
     for _ in 0..6 {
@@ -86,7 +86,7 @@ async fn a_deduplication_key_is_taken_once_by_whoever_comes_first() {
 
 #[tokio::test]
 async fn a_dead_letter_is_found_mended_and_put_back_as_the_same_message() {
-    let (database, dead, behind) = with_a_parked_lane().await;
+    let (database, dead, behind) = with_a_parked_lane(SERVER).await;
     let store = &database.store;
     let detail = store
         .find(MessageRef::Number(dead.number()))
@@ -162,7 +162,7 @@ async fn a_dead_letter_is_found_mended_and_put_back_as_the_same_message() {
 
 #[tokio::test]
 async fn a_discarded_head_lets_its_lane_go_on() {
-    let (database, dead, behind) = with_a_parked_lane().await;
+    let (database, dead, behind) = with_a_parked_lane(SERVER).await;
     let store = &database.store;
     let (_, claimed, _) = database.owner("other").await;
     assert!(claimed.is_empty());

@@ -3,11 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use mysql_async::{TxOpts, prelude::Queryable};
 use redeliver_outbox::store::{Demand, LaneDemand};
 
-use crate::support::{Database, connect, insert, read, read_until, server};
+use super::{SERVER, support::{Database, connect, insert, read, read_until, server}};
 
 #[tokio::test]
 async fn what_a_held_writer_commits_late_is_found_and_nothing_comes_twice() {
-    let database = Database::with_shards(4).await;
+    let database = Database::with_shards(SERVER, 4).await;
     let (mut held, mut client) = (database.client().await, database.client().await);
     let (_, _, mut reader) = database.owner("w").await;
     held.query_drop("BEGIN").await.unwrap();
@@ -41,7 +41,7 @@ async fn what_a_held_writer_commits_late_is_found_and_nothing_comes_twice() {
 
 #[tokio::test]
 async fn a_list_of_writers_that_somebody_keeps_from_being_renewed_hides_nothing() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let (mut held, mut client, mut watcher) = (
         database.client().await,
         database.client().await,
@@ -73,7 +73,7 @@ async fn a_list_of_writers_that_somebody_keeps_from_being_renewed_hides_nothing(
 
 #[tokio::test]
 async fn a_late_head_is_never_overtaken_by_its_lane() {
-    let database = Database::with_shards(1).await;
+    let database = Database::with_shards(SERVER, 1).await;
     let (mut held, mut client) = (database.client().await, database.client().await);
     let (_, _, mut reader) = database.owner("w").await;
     for round in 0..20 {
@@ -96,7 +96,7 @@ async fn a_late_head_is_never_overtaken_by_its_lane() {
 
 #[tokio::test]
 async fn with_little_room_late_rows_still_come_first() {
-    let database = Database::with_shards(1).await;
+    let database = Database::with_shards(SERVER, 1).await;
     let (mut held, mut client) = (database.client().await, database.client().await);
     let (_, _, mut reader) = database.owner("w").await;
     held.query_drop("BEGIN").await.unwrap();
@@ -110,7 +110,7 @@ async fn with_little_room_late_rows_still_come_first() {
     expected.push(insert(&mut client, Some("lane"), "last").await);
     let mut found = Vec::new();
     while found.len() < 8 {
-        let answer = reader.read(&crate::support::demand(2)).await.unwrap();
+        let answer = reader.read(&super::support::demand(2)).await.unwrap();
         assert!(answer.fresh.len() <= 2);
         found.extend(answer.fresh.iter().map(|message| message.number()));
     }
@@ -119,7 +119,7 @@ async fn with_little_room_late_rows_still_come_first() {
 
 #[tokio::test]
 async fn many_writers_and_bulk_inserts_lose_nothing_and_keep_the_order_of_a_key() {
-    let database = Database::with_shards(4).await;
+    let database = Database::with_shards(SERVER, 4).await;
     let mut setup = database.client().await;
     setup
         .query_drop("CREATE TABLE aggregate (id INT PRIMARY KEY, n INT NOT NULL)")
@@ -175,7 +175,7 @@ async fn many_writers_and_bulk_inserts_lose_nothing_and_keep_the_order_of_a_key(
 
 #[tokio::test]
 async fn without_the_privilege_to_see_writers_late_rows_come_all_the_same() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let name = database
         .url
         .rsplit('/')
@@ -185,14 +185,14 @@ async fn without_the_privilege_to_see_writers_late_rows_come_all_the_same() {
         .next()
         .unwrap()
         .to_owned();
-    let mut root = connect(&format!("{}/mysql", server())).await;
+    let mut root = connect(&format!("{}/mysql", server(SERVER))).await;
     root.query_drop(format!("CREATE USER {name}@'127.0.0.1' IDENTIFIED BY 'pw'"))
         .await
         .unwrap();
     root.query_drop(format!("GRANT ALL ON {name}.* TO {name}@'127.0.0.1'"))
         .await
         .unwrap();
-    let host = server()
+    let host = server(SERVER)
         .rsplit('@')
         .next()
         .unwrap()
@@ -219,7 +219,7 @@ async fn without_the_privilege_to_see_writers_late_rows_come_all_the_same() {
 
 #[tokio::test]
 async fn a_lane_is_read_on_and_told_from_one_with_a_trailing_blank() {
-    let database = Database::with_shards(1).await;
+    let database = Database::with_shards(SERVER, 1).await;
     let mut client = database.client().await;
     let (_, claimed, mut reader) = database.owner("w").await;
     let mut expected = Vec::new();

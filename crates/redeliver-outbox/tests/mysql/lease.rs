@@ -3,13 +3,13 @@ use std::time::Duration;
 use mysql_async::{Conn, prelude::Queryable};
 use redeliver_outbox::store::{Beat, Left, Store, WorkerId};
 
-use crate::support::{Database, insert};
+use super::{SERVER, support::{Database, insert}};
 
 const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn shards_are_shared_and_given_back() {
-    let database = Database::with_shards(4).await;
+    let database = Database::with_shards(SERVER, 4).await;
     let (one, two) = (WorkerId("one".to_owned()), WorkerId("two".to_owned()));
     let member = database.beat(&one, LONG).await;
     assert_eq!((member.workers, member.shards, member.claimable), (1, 4, 4));
@@ -69,7 +69,7 @@ async fn shards_are_shared_and_given_back() {
 
 #[tokio::test]
 async fn a_silent_worker_loses_its_shards_and_leaves_its_schedule() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let mut client = database.client().await;
     let number = insert(&mut client, Some("k"), "1").await;
     let other = insert(&mut client, None, "2").await;
@@ -117,7 +117,7 @@ async fn a_silent_worker_loses_its_shards_and_leaves_its_schedule() {
 
 #[tokio::test]
 async fn many_claim_at_once_and_no_shard_is_taken_twice() {
-    let database = Database::with_shards(16).await;
+    let database = Database::with_shards(SERVER, 16).await;
     let mut running = Vec::new();
     for name in 0..8 {
         let store = database.store.clone();
@@ -141,7 +141,7 @@ async fn many_claim_at_once_and_no_shard_is_taken_twice() {
 /// The trap: an owner that was away renews its lease and reads what it owns, while somebody who found the lease ended takes it.
 #[tokio::test]
 async fn an_owner_that_is_coming_back_keeps_its_shards() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let (old, new) = (WorkerId("old".to_owned()), WorkerId("new".to_owned()));
     database.beat(&old, Duration::ZERO).await;
     assert_eq!(database.store.claim(&old, 9, 10).await.unwrap().len(), 2);
@@ -160,7 +160,7 @@ async fn an_owner_that_is_coming_back_keeps_its_shards() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_that_comes_back_during_a_takeover_learns_of_it() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let (old, new) = (WorkerId("old".to_owned()), WorkerId("new".to_owned()));
     database.beat(&old, Duration::ZERO).await;
     assert_eq!(database.store.claim(&old, 9, 10).await.unwrap().len(), 2);
@@ -206,4 +206,31 @@ async fn wait_for(client: &mut Conn, rows: &str) {
     {
         redeliver::clock::sleep(Duration::from_millis(5)).await;
     }
+}
+
+#[tokio::test]
+async fn shards_of_a_worker_whose_first_beat_is_not_seen_yet_are_left_to_it() {
+    let database = Database::with_shards(SERVER, 2).await;
+    let mut client = database.client().await;
+    let worker = WorkerId("w".to_owned());
+    database.beat(&worker, Duration::from_secs(60)).await;
+    for (age, claimed) in [(1, 0), (59, 0), (61, 2)] {
+        // As another connection's snapshot shows them: what it took, and not its beat.
+        let take = format!(
+            "UPDATE redeliver_shards SET owner = 'new', taken_at = UTC_TIMESTAMP(3) - INTERVAL {age} SECOND"
+        );
+        client.query_drop(take).await.unwrap();
+        let found = database.store.claim(&worker, 10, 10).await.unwrap();
+        assert_eq!(found.len(), claimed, "taken {age} s ago");
+    }
+}
+
+#[tokio::test]
+async fn shards_of_a_worker_that_left_are_free_at_once() {
+    let database = Database::with_shards(SERVER, 2).await;
+    let (first, claimed, _) = database.owner("first").await;
+    assert_eq!(claimed.len(), 2);
+    database.store.leave(&first).await.unwrap();
+    let (_, claimed, _) = database.owner("second").await;
+    assert_eq!(claimed.len(), 2);
 }

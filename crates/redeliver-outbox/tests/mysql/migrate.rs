@@ -7,7 +7,7 @@ use redeliver_outbox::{
     store::{MySqlStore, Names, Store, StoreErrorKind, WorkerId},
 };
 
-use crate::support::{Database, count, insert};
+use super::{SERVER, support::{Database, count, insert}};
 
 const LAYOUT: Layout = Layout { shards: 4 };
 
@@ -18,7 +18,7 @@ fn steps(store: &MySqlStore) -> Vec<u32> {
 
 #[tokio::test]
 async fn several_processes_migrate_at_once_and_one_does() {
-    let database = Database::empty().await;
+    let database = Database::empty(SERVER).await;
     let mut running = Vec::new();
     for _ in 0..6 {
         let store = MySqlStore::connect(&database.url, Names::default())
@@ -41,7 +41,7 @@ async fn several_processes_migrate_at_once_and_one_does() {
 
 #[tokio::test]
 async fn a_migration_that_was_cut_off_is_done_again_in_the_layout_that_it_began() {
-    let database = Database::with_shards(4).await;
+    let database = Database::with_shards(SERVER, 4).await;
     let mut client = database.client().await;
     for sql in [
         "DELETE FROM redeliver_migrations",
@@ -69,7 +69,7 @@ async fn a_migration_that_was_cut_off_is_done_again_in_the_layout_that_it_began(
 
 #[tokio::test]
 async fn down_and_up_again() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let steps = steps(&database.store);
     let mut down = steps.clone();
     down.reverse();
@@ -87,7 +87,7 @@ async fn down_and_up_again() {
 
 #[tokio::test]
 async fn missing_and_newer_tables_are_told_apart() {
-    let database = Database::empty().await;
+    let database = Database::empty(SERVER).await;
     let worker = WorkerId("w".to_owned());
     let error = database.store.claim(&worker, 1, 1).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::NotMigrated);
@@ -104,7 +104,7 @@ async fn missing_and_newer_tables_are_told_apart() {
 
 #[tokio::test]
 async fn the_server_and_the_library_write_the_same_id() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let mut client = database.client().await;
     let pairs = [
         (1_i64, 0),
@@ -129,7 +129,7 @@ async fn the_server_and_the_library_write_the_same_id() {
 
 #[tokio::test]
 async fn a_prefix_keeps_two_outboxes_apart() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let other = MySqlStore::connect(&database.url, Names::new(None, "second_").unwrap())
         .await
         .unwrap();

@@ -7,11 +7,11 @@ use redeliver_outbox::{
     state::Status,
 };
 
-use crate::support::{Database, act, count, insert, only, page, read, with_a_parked_lane};
+use super::{SERVER, support::{Database, act, count, insert, only, page, read, with_a_parked_lane}};
 
 #[tokio::test]
 async fn filters_pages_and_counts_agree() {
-    let (database, dead, _) = with_a_parked_lane().await;
+    let (database, dead, _) = with_a_parked_lane(SERVER).await;
     let store = &database.store;
     let mut client = database.client().await;
     for number in 0..20 {
@@ -116,7 +116,7 @@ async fn filters_pages_and_counts_agree() {
 
 #[tokio::test]
 async fn imported_letters_get_numbers_of_their_own() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let letter = DeadLetter {
         message: NewMessage::to("billing").key("k").payload("x"),
         reason: DeadReason::Expired,
@@ -148,12 +148,14 @@ async fn imported_letters_get_numbers_of_their_own() {
 
 #[tokio::test]
 async fn retention_forgets_in_bounded_steps_and_never_an_open_dead_letter() {
-    let (database, dead, _) = with_a_parked_lane().await;
+    let (database, dead, _) = with_a_parked_lane(SERVER).await;
     let mut client = database.client().await;
     client
         .query_drop(
             "INSERT INTO redeliver_sent (number, salt, shard, destination, payload, created_at, attempts, redrives, sent_at, took_ms) \
-             SELECT 1000 + seq, 1, 0, 'd', '', '2020-01-01', 1, 0, '2020-01-01', 1 FROM seq_1_to_1500",
+             SELECT 1000 + n, 1, 0, 'd', '', '2020-01-01', 1, 0, '2020-01-01', 1 FROM ( \
+                 SELECT ROW_NUMBER() OVER () AS n FROM information_schema.collations a, information_schema.collations b LIMIT 1500 \
+             ) AS numbers",
         )
         .await
         .unwrap();
@@ -184,7 +186,7 @@ async fn retention_forgets_in_bounded_steps_and_never_an_open_dead_letter() {
 
 #[tokio::test]
 async fn health_is_told_in_sentences() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     // No relay runs: nothing is wrong with free shards yet.
     let found = database.store.examine().await.unwrap();
     let topic = |topic: &str| found.iter().find(|finding| finding.topic == topic).unwrap();
@@ -203,7 +205,7 @@ async fn health_is_told_in_sentences() {
 
 #[tokio::test]
 async fn a_number_that_no_id_has_room_for_is_told_and_not_sent() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let mut client = database.client().await;
     let (_, _, mut reader) = database.owner("w").await;
     let good = insert(&mut client, None, "good").await;

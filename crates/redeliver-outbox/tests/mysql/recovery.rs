@@ -8,11 +8,11 @@ use tokio::{
     sync::watch,
 };
 
-use crate::support::{Database, demand, insert, read_until};
+use super::{SERVER, support::{Database, demand, insert, read_until}};
 
 #[tokio::test]
 async fn a_connection_that_is_cut_costs_one_error_and_no_message() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let mut client = database.client().await;
     let (_, _, mut reader) = database.owner("w").await;
     let first = insert(&mut client, None, "1").await;
@@ -45,7 +45,7 @@ async fn what_cannot_be_reached_says_so_without_its_password() {
         .unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unreachable);
     assert!(!format!("{error:?} {error}").contains("s3cret"));
-    let url = crate::support::server().replace("root@", "nobody:s3cret@");
+    let url = super::support::server(SERVER).replace("root@", "nobody:s3cret@");
     let error = MySqlStore::connect(&format!("{url}/mysql"), Names::default())
         .await
         .unwrap_err();
@@ -82,7 +82,7 @@ async fn proxy(server: String) -> (u16, watch::Sender<bool>) {
 
 #[tokio::test]
 async fn a_server_that_falls_silent_is_given_up_as_often_as_it_does() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let (user, rest) = database.url.split_once('@').unwrap();
     let (server, name) = rest.split_once('/').unwrap();
     let (port, silence) = proxy(server.to_owned()).await;

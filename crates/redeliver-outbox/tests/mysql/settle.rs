@@ -6,13 +6,13 @@ use redeliver_outbox::{
     store::{AfterDeath, Attempted, Settled, Settlement, Store, StoreErrorKind, Until, Verdict, WorkerId},
 };
 
-use crate::support::{Database, attempted, count, insert, read, read_until, settlement};
+use super::{SERVER, support::{Database, attempted, count, insert, read, read_until, settlement}};
 
 const WAIT: Duration = Duration::from_millis(1500);
 
 #[tokio::test]
 async fn every_verdict_is_written_and_twice_is_once() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let mut client = database.client().await;
     for payload in ["delivered", "retry", "dead", "postponed", "counted", "until"] {
         insert(&mut client, Some(payload), payload).await;
@@ -102,7 +102,7 @@ async fn every_verdict_is_written_and_twice_is_once() {
 
 #[tokio::test]
 async fn a_retry_is_due_when_its_time_has_come_and_frees_its_parked_lane() {
-    let database = Database::with_shards(1).await;
+    let database = Database::with_shards(SERVER, 1).await;
     let mut client = database.client().await;
     insert(&mut client, Some("k"), "x").await;
     let (worker, claimed, mut reader) = database.owner("w").await;
@@ -157,7 +157,7 @@ async fn a_retry_is_due_when_its_time_has_come_and_frees_its_parked_lane() {
 
 #[tokio::test]
 async fn a_stale_shard_is_named_and_the_rest_is_written() {
-    let database = Database::with_shards(4).await;
+    let database = Database::with_shards(SERVER, 4).await;
     let mut client = database.client().await;
     for number in 0..40 {
         insert(&mut client, None, &number.to_string()).await;
@@ -167,7 +167,7 @@ async fn a_stale_shard_is_named_and_the_rest_is_written() {
     let lost = messages[0].shard;
     database
         .store
-        .release(&worker, &[crate::support::lease_of(&claimed, lost)], false)
+        .release(&worker, &[super::support::lease_of(&claimed, lost)], false)
         .await
         .unwrap();
     let heir = WorkerId("heir".to_owned());
@@ -186,7 +186,7 @@ async fn a_stale_shard_is_named_and_the_rest_is_written() {
 
 #[tokio::test]
 async fn a_takeover_in_progress_is_waited_for_and_then_fences() {
-    let database = Database::with_shards(1).await;
+    let database = Database::with_shards(SERVER, 1).await;
     let mut client = database.client().await;
     insert(&mut client, None, "x").await;
     let (worker, claimed, mut reader) = database.owner("old").await;
@@ -211,7 +211,7 @@ async fn a_takeover_in_progress_is_waited_for_and_then_fences() {
 
 #[tokio::test]
 async fn a_settle_in_progress_keeps_its_shard_from_being_taken() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let (worker, claimed, _) = database.owner("old").await;
     let mut settling = database.client().await;
     settling.query_drop("BEGIN").await.unwrap();
@@ -237,7 +237,7 @@ async fn a_settle_in_progress_keeps_its_shard_from_being_taken() {
 
 #[tokio::test]
 async fn a_lock_that_stays_is_busy_and_nothing_is_half_written() {
-    let database = Database::with_shards(1).await;
+    let database = Database::with_shards(SERVER, 1).await;
     let mut client = database.client().await;
     insert(&mut client, None, "x").await;
     let (worker, claimed, mut reader) = database.owner("w").await;
@@ -259,7 +259,7 @@ async fn a_lock_that_stays_is_busy_and_nothing_is_half_written() {
 
 #[tokio::test]
 async fn payloads_come_back_as_they_were() {
-    let database = Database::with_shards(1).await;
+    let database = Database::with_shards(SERVER, 1).await;
     let mut client = database.client().await;
     let binary: Vec<u8> = (0..=255).cycle().take(100_000).collect();
     let large = "🦀é\"\\'\r\n\t ".repeat(80_000);
@@ -308,7 +308,7 @@ async fn waits_for_a_lock(client: &mut mysql_async::Conn) -> bool {
 /// numbers, and on its way it waits for every row that somebody has not yet committed.
 #[tokio::test]
 async fn a_settle_does_not_wait_for_an_open_writer() {
-    let database = Database::with_shards(2).await;
+    let database = Database::with_shards(SERVER, 2).await;
     let (mut held, mut client) = (database.client().await, database.client().await);
     let (worker, claimed, mut reader) = database.owner("w").await;
     for rows in [2_u64, 20, 150, 400, 1000] {

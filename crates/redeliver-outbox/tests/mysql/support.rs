@@ -19,11 +19,11 @@ pub(crate) struct Database {
     pub(crate) url: String,
 }
 
-/// Where the server is, without a database's name.
-pub(crate) fn server() -> String {
-    let url = std::env::var("REDELIVER_TEST_MARIADB").expect(
-        "REDELIVER_TEST_MARIADB names the server: run ./test, or first `eval \"$(scripts/services start)\"`",
-    );
+/// Where the server is that the variable names, without a database's name.
+pub(crate) fn server(variable: &str) -> String {
+    let url = std::env::var(variable).unwrap_or_else(|_| {
+        panic!("{variable} names the server: run ./test, or first `eval \"$(scripts/services start)\"`")
+    });
     // Each test makes a database of its own there.
     let authority = url.find("://").map_or(0, |at| at + 3);
     let end = url[authority..].find('/').map_or(url.len(), |at| authority + at);
@@ -37,14 +37,14 @@ pub(crate) async fn connect(url: &str) -> Conn {
 
 impl Database {
     /// With no tables.
-    pub(crate) async fn empty() -> Self {
+    pub(crate) async fn empty(variable: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!(
             "redeliver_test_{}_{}",
             std::process::id(),
             NEXT.fetch_add(1, Ordering::Relaxed)
         );
-        let server = server();
+        let server = server(variable);
         let mut connection = connect(&format!("{server}/mysql")).await;
         connection
             .query_drop(format!("CREATE DATABASE {name}"))
@@ -56,8 +56,8 @@ impl Database {
     }
 
     /// With tables of so many shards.
-    pub(crate) async fn with_shards(shards: u16) -> Self {
-        let database = Self::empty().await;
+    pub(crate) async fn with_shards(variable: &str, shards: u16) -> Self {
+        let database = Self::empty(variable).await;
         database.store.migrate(Layout { shards }, None).await.unwrap();
         database
     }
@@ -180,8 +180,8 @@ pub(crate) fn only(id: MessageId) -> Filter {
 }
 
 /// A database with one dead letter, parked at the head of its lane, and one message behind it.
-pub(crate) async fn with_a_parked_lane() -> (Database, MessageId, MessageId) {
-    let database = Database::with_shards(2).await;
+pub(crate) async fn with_a_parked_lane(variable: &str) -> (Database, MessageId, MessageId) {
+    let database = Database::with_shards(variable, 2).await;
     let messages =
         ["first", "second"].map(|payload| NewMessage::to("billing").key("order-7").payload(payload));
     database.store.enqueue(&messages).await.unwrap();

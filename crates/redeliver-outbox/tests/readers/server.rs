@@ -1,4 +1,4 @@
-//! What the two databases differ in.
+//! What the databases differ in.
 
 use std::sync::Arc;
 
@@ -74,15 +74,16 @@ impl Session for Client {
     }
 }
 
-pub(crate) struct MariaDb(support::Database);
+/// MariaDB or MySQL.
+pub(crate) struct MySql(support::Database);
 
-impl MariaDb {
-    pub(crate) async fn start() -> Self {
-        Self(support::Database::with_shards(SHARDS).await)
+impl MySql {
+    pub(crate) async fn start(variable: &str) -> Self {
+        Self(support::Database::with_shards(variable, SHARDS).await)
     }
 }
 
-impl Server for MariaDb {
+impl Server for MySql {
     fn store(&self) -> Arc<dyn Store> {
         Arc::new(self.0.store.clone())
     }

@@ -18,12 +18,15 @@ fn a_hundred_thousand_rows_do_not_fill_the_memory() {
                 "WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 100000)",
             ),
             Kind::Postgres => ("repeat('x', 1000)", ""),
-            Kind::MariaDb => ("repeat('x', 1000)", ""),
+            Kind::MariaDb | Kind::MySql => ("repeat('x', 1000)", ""),
         };
         let from = match kind {
             Kind::Sqlite => "numbers",
             Kind::Postgres => "generate_series(1, 100000) AS numbers (n)",
-            Kind::MariaDb => "(SELECT seq AS n FROM seq_1_to_100000) AS numbers",
+            Kind::MariaDb | Kind::MySql => {
+                "(SELECT ROW_NUMBER() OVER () AS n FROM information_schema.collations a, information_schema.collations b, \
+                 (SELECT 1 UNION ALL SELECT 2) c LIMIT 100000) AS numbers"
+            }
         };
         client.run(&format!(
             "INSERT INTO events (id, payload, dest) {numbers} SELECT n, {letters}, 'api' FROM {from}"

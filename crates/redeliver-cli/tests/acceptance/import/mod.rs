@@ -49,7 +49,7 @@ fn import(database: &Database, arguments: &[&str]) -> Ran {
 /// A name within the quotes of the database.
 fn quoted(kind: Kind, name: &str) -> String {
     match kind {
-        Kind::MariaDb => format!("`{name}`"),
+        Kind::MariaDb | Kind::MySql => format!("`{name}`"),
         Kind::Sqlite | Kind::Postgres => format!("\"{name}\""),
     }
 }
@@ -59,14 +59,14 @@ fn bytes(kind: Kind) -> &'static str {
     match kind {
         Kind::Sqlite => "blob",
         Kind::Postgres => "bytea",
-        Kind::MariaDb => "varbinary(100)",
+        Kind::MariaDb | Kind::MySql => "varbinary(100)",
     }
 }
 
 fn bytes_value(kind: Kind, digits: &str) -> String {
     match kind {
         Kind::Postgres => format!("'\\x{digits}'::bytea"),
-        Kind::Sqlite | Kind::MariaDb => format!("x'{digits}'"),
+        Kind::Sqlite | Kind::MariaDb | Kind::MySql => format!("x'{digits}'"),
     }
 }
 
@@ -74,7 +74,7 @@ fn bytes_value(kind: Kind, digits: &str) -> String {
 fn shop(kind: Kind) -> Database {
     let database = Database::new(kind);
     let text = match kind {
-        Kind::MariaDb => "longtext",
+        Kind::MariaDb | Kind::MySql => "longtext",
         Kind::Sqlite | Kind::Postgres => "text",
     };
     database.client().run(&format!(

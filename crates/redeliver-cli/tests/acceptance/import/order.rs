@@ -23,14 +23,19 @@ fn orders(kind: Kind) -> Vec<(&'static str, Value)> {
             ("uuid", uuid),
             ("bytea", bytes),
         ],
-        Kind::MariaDb => vec![
-            ("int", integer),
-            ("bigint unsigned", integer),
-            ("varchar(20)", text),
-            ("char(20) CHARACTER SET latin1", text),
-            ("uuid", uuid),
-            ("binary(6)", bytes),
-        ],
+        Kind::MariaDb | Kind::MySql => {
+            let mut types = vec![
+                ("int", integer),
+                ("bigint unsigned", integer),
+                ("varchar(20)", text),
+                ("char(20) CHARACTER SET latin1", text),
+                ("binary(6)", bytes),
+            ];
+            if kind == Kind::MariaDb {
+                types.push(("uuid", uuid));
+            }
+            types
+        }
     }
 }
 
@@ -77,7 +82,7 @@ fn alike(kind: Kind) -> (&'static str, Vec<String>) {
         format!("'{long}2'"),
     ];
     match kind {
-        Kind::Postgres | Kind::MariaDb => ("varchar(300)", values),
+        Kind::Postgres | Kind::MariaDb | Kind::MySql => ("varchar(300)", values),
         Kind::Sqlite => {
             values.extend(["7", "'7'", "61", "'61'", "x'61'", "''", "x''"].map(ToOwned::to_owned));
             ("", values)

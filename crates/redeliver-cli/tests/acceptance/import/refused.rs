@@ -5,7 +5,7 @@ use crate::database::{ALL, Database, Kind};
 fn long(kind: Kind, length: usize) -> String {
     match kind {
         Kind::Sqlite => format!("replace(hex(zeroblob({})), '0', 'x')", length / 2),
-        Kind::Postgres | Kind::MariaDb => format!("repeat('x', {length})"),
+        Kind::Postgres | Kind::MariaDb | Kind::MySql => format!("repeat('x', {length})"),
     }
 }
 
@@ -142,7 +142,7 @@ fn bytes_are_delivered_as_they_are() {
         assert_eq!(ran.figures(), [3, 3, 0, 0], "{kind:?}: {ran:?}");
         let digits = match kind {
             Kind::Postgres => "encode(payload_binary, 'hex')",
-            Kind::Sqlite | Kind::MariaDb => "lower(hex(payload_binary))",
+            Kind::Sqlite | Kind::MariaDb | Kind::MySql => "lower(hex(payload_binary))",
         };
         let rows = client.rows(&format!(
             "SELECT payload, {digits} FROM redeliver_outbox ORDER BY number"

@@ -117,7 +117,7 @@ fn the_condition_cannot_write() {
                 "CREATE FUNCTION wipe() RETURNS boolean LANGUAGE sql AS 'DELETE FROM odd; SELECT true'"
             }
             _ => {
-                "CREATE FUNCTION wipe() RETURNS boolean MODIFIES SQL DATA BEGIN DELETE FROM odd; RETURN true; END"
+                "CREATE FUNCTION wipe() RETURNS boolean DETERMINISTIC MODIFIES SQL DATA BEGIN DELETE FROM odd; RETURN true; END"
             }
         });
         configure(&database, &[("where", "\"wipe()\"")]);

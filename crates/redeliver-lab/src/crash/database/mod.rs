@@ -1,6 +1,6 @@
-//! The three databases: their private servers, what producers do in them, and what is in them at the end. Plain SQL throughout.
+//! The databases: their private servers, what producers do in them, and what is in them at the end. Plain SQL throughout.
 
-pub(crate) mod mariadb;
+pub(crate) mod mysql;
 pub(crate) mod postgres;
 pub(crate) mod server;
 mod sqlite;
@@ -21,16 +21,18 @@ pub(crate) enum Kind {
     Sqlite,
     Postgres,
     Mariadb,
+    Mysql,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 3] = [Self::Sqlite, Self::Postgres, Self::Mariadb];
+    pub(crate) const ALL: [Self; 4] = [Self::Sqlite, Self::Postgres, Self::Mariadb, Self::Mysql];
 
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",
             Self::Postgres => "postgres",
             Self::Mariadb => "mariadb",
+            Self::Mysql => "mysql",
         }
     }
 }
@@ -40,7 +42,8 @@ impl Kind {
 pub(super) enum Database {
     Sqlite(std::path::PathBuf),
     Postgres(Server),
-    Mariadb(Server),
+    /// MariaDB or MySQL.
+    Mysql(Server),
 }
 
 impl Database {
@@ -48,7 +51,8 @@ impl Database {
         match kind {
             Kind::Sqlite => Ok(Self::Sqlite(directory.join("outbox.db"))),
             Kind::Postgres => Ok(Self::Postgres(postgres::start(directory).await?)),
-            Kind::Mariadb => Ok(Self::Mariadb(mariadb::start(directory).await?)),
+            Kind::Mariadb => Ok(Self::Mysql(mysql::start_mariadb(directory).await?)),
+            Kind::Mysql => Ok(Self::Mysql(mysql::start_mysql(directory).await?)),
         }
     }
 
@@ -56,7 +60,7 @@ impl Database {
     pub(super) fn server(&self) -> Option<SocketAddr> {
         match self {
             Self::Sqlite(_) => None,
-            Self::Postgres(server) | Self::Mariadb(server) => Some(server.address),
+            Self::Postgres(server) | Self::Mysql(server) => Some(server.address),
         }
     }
 
@@ -70,7 +74,7 @@ impl Database {
                     by_way_of.unwrap_or(server.address)
                 )
             }
-            Self::Mariadb(server) => format!("mysql://root@{}/shop", by_way_of.unwrap_or(server.address)),
+            Self::Mysql(server) => format!("mysql://root@{}/shop", by_way_of.unwrap_or(server.address)),
         }
     }
 
@@ -78,7 +82,7 @@ impl Database {
         match self {
             Self::Sqlite(file) => sqlite::connect(file).map(Connection::Sqlite),
             Self::Postgres(server) => postgres::connect(server.address).await.map(Connection::Postgres),
-            Self::Mariadb(server) => mariadb::connect(server.address).await.map(Connection::Mariadb),
+            Self::Mysql(server) => mysql::connect(server.address).await.map(Connection::Mysql),
         }
     }
 
@@ -86,7 +90,7 @@ impl Database {
     pub(super) async fn restart(&mut self, after: Duration) -> Result<()> {
         match self {
             Self::Sqlite(_) => Ok(()),
-            Self::Postgres(server) | Self::Mariadb(server) => {
+            Self::Postgres(server) | Self::Mysql(server) => {
                 server.end_at_once().await?;
                 redeliver::clock::sleep(after).await;
                 server.start().await
@@ -104,7 +108,7 @@ impl Database {
         match self {
             Self::Sqlite(_) => {}
             // It was only for this; an error leaves it to the end of this program.
-            Self::Postgres(mut server) | Self::Mariadb(mut server) => drop(server.end_at_once().await),
+            Self::Postgres(mut server) | Self::Mysql(mut server) => drop(server.end_at_once().await),
         }
     }
 }
@@ -113,7 +117,7 @@ impl Database {
 pub(super) enum Connection {
     Sqlite(rusqlite::Connection),
     Postgres(tokio_postgres::Client),
-    Mariadb(mysql_async::Conn),
+    Mysql(mysql_async::Conn),
 }
 
 /// A transaction of the application: its own row and the messages that it promises.
@@ -140,7 +144,7 @@ impl Connection {
         match self {
             Self::Sqlite(connection) => sqlite::make_orders(connection),
             Self::Postgres(client) => postgres::make_orders(client).await,
-            Self::Mariadb(connection) => mariadb::make_orders(connection).await,
+            Self::Mysql(connection) => mysql::make_orders(connection).await,
         }
     }
 
@@ -149,7 +153,7 @@ impl Connection {
         match self {
             Self::Sqlite(connection) => sqlite::carry_out(connection, transaction),
             Self::Postgres(client) => postgres::carry_out(client, transaction).await,
-            Self::Mariadb(connection) => mariadb::carry_out(connection, transaction).await,
+            Self::Mysql(connection) => mysql::carry_out(connection, transaction).await,
         }
     }
 
@@ -158,7 +162,7 @@ impl Connection {
         match self {
             Self::Sqlite(connection) => sqlite::live(connection),
             Self::Postgres(client) => postgres::live(client).await,
-            Self::Mariadb(connection) => mariadb::live(connection).await,
+            Self::Mysql(connection) => mysql::live(connection).await,
         }
     }
 
@@ -166,7 +170,7 @@ impl Connection {
         match self {
             Self::Sqlite(connection) => sqlite::contents(connection),
             Self::Postgres(client) => postgres::contents(client).await,
-            Self::Mariadb(connection) => mariadb::contents(connection).await,
+            Self::Mysql(connection) => mysql::contents(connection).await,
         }
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct Server {
     /// What ends it without a goodbye to its clients or its files.
     deadly: Signal,
     log: PathBuf,
+    /// Where it runs, if it is not installed on this machine.
+    root: Option<Root>,
     child: Option<Child>,
 }
 
@@ -42,8 +44,14 @@ impl Server {
             user,
             deadly,
             log: directory.join("server.log"),
+            root: None,
             child: None,
         })
+    }
+
+    pub(crate) fn inside(mut self, root: Option<Root>) -> Self {
+        self.root = root;
+        self
     }
 
     pub(crate) fn runs(mut self, program: PathBuf, arguments: impl IntoIterator<Item = String>) -> Self {
@@ -60,7 +68,11 @@ impl Server {
             .open(&self.log)
             .during("write a server's log")?;
         let errors = log.try_clone().during("write a server's log")?;
-        let child = as_user(self.user, &self.program)
+        let mut command = match &self.root {
+            Some(root) => root.command(self.user, &self.program),
+            None => as_user(self.user, &self.program),
+        };
+        let child = command
             .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(log)
@@ -136,6 +148,43 @@ pub(crate) fn as_user(user: &str, program: &Path) -> Command {
         .arg(format!("--regid={user}"));
     command.arg("--").arg(program);
     command
+}
+
+/// Another system's files in a directory of this one, in which a server runs. What it writes is removed with this.
+#[derive(Debug)]
+pub(super) struct Root {
+    directory: PathBuf,
+    written: PathBuf,
+}
+
+impl Root {
+    /// Makes the directories inside, under the names that they would have outside.
+    pub(super) async fn with(directory: PathBuf, user: &str, arena: &Path, owned: &[&Path]) -> Result<Self> {
+        let written = directory.join(arena.strip_prefix("/").unwrap_or(arena));
+        std::fs::create_dir_all(&written).during("make a directory in the server's root")?;
+        let root = Self { directory, written };
+        let mut make = Command::new("chroot");
+        make.arg(&root.directory)
+            .args(["install", "-d", "-o", user])
+            .args(owned);
+        run(&mut make, "make data directories in the server's root").await?;
+        Ok(root)
+    }
+
+    pub(super) fn command(&self, user: &str, program: &Path) -> Command {
+        let mut command = Command::new("chroot");
+        command
+            .arg(format!("--userspec={user}:{user}"))
+            .arg(&self.directory)
+            .arg(program);
+        command
+    }
+}
+
+impl Drop for Root {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.written));
+    }
 }
 
 /// An empty directory that the user of a service may write to.

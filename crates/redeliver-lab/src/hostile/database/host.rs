@@ -12,7 +12,7 @@ use tokio::sync::{Mutex, RwLock};
 use super::{Connection, Failure, Family};
 use crate::crash::{
     database::{
-        Kind, mariadb, postgres,
+        Kind, mysql, postgres,
         server::{Server, patiently},
     },
     error::{CannotTorment, Result, While as _},
@@ -48,7 +48,8 @@ impl Host {
         let server = match kind {
             Kind::Sqlite => None,
             Kind::Postgres => Some(postgres::start(&directory).await?),
-            Kind::Mariadb => Some(mariadb::start(&directory).await?),
+            Kind::Mariadb => Some(mysql::start_mariadb(&directory).await?),
+            Kind::Mysql => Some(mysql::start_mysql(&directory).await?),
         };
         let host = Self {
             kind,

@@ -22,7 +22,7 @@ impl Family {
         match kind {
             Kind::Sqlite => Self::Sqlite,
             Kind::Postgres => Self::Postgres,
-            Kind::Mariadb => Self::Mysql,
+            Kind::Mariadb | Kind::Mysql => Self::Mysql,
         }
     }
 }

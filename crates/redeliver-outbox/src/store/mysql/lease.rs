@@ -69,6 +69,7 @@ pub(super) async fn claim(
         values.push(row.take::<String>()?.into());
     }
     let sql = include_str!("sql/claimable.sql").replace("{gone}", &vec!["?"; values.len()].join(", "));
+    values.push(worker.0.as_str().into());
     values.push(at_most.min(1 << 16).into());
     let free = work.rows(&sql, Params::Positional(values)).await?;
     let mut claimed = BTreeMap::new();
@@ -216,7 +217,15 @@ pub(super) async fn unpark_others(
 pub(super) async fn leave(store: &MySqlStore, worker: &WorkerId) -> Result<()> {
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
-    work.run(include_str!("sql/leave.sql"), (worker.0.as_str(),))
-        .await?;
+    // One that has not released everything stays known, so that its shards are free at once: an unknown owner counts as gone only after a
+    // lease. Its shards are not written to, because a settle may hold them.
+    if work
+        .run(include_str!("sql/leave.sql"), (worker.0.as_str(),))
+        .await?
+        == 0
+    {
+        work.run(include_str!("sql/end_lease.sql"), (worker.0.as_str(),))
+            .await?;
+    }
     work.commit().await
 }

@@ -34,6 +34,7 @@ mod desk;
 mod error;
 mod fan_out;
 mod lease;
+mod literal;
 mod reader;
 mod row;
 mod schema;

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use mysql_async::{Row, Value, prelude::FromValue};
+use serde_json::json;
 
 use crate::{
-    Payload, Timestamp, limits, millis_up,
+    MessageId, Payload, Timestamp, limits, millis_up,
     store::{Result, StoreError, StoreErrorKind, columns::Columns},
 };
 
@@ -44,13 +45,15 @@ impl Columns for MySqlColumns {
         match self.take::<Value>()? {
             Value::NULL => Ok(None),
             Value::Date(year, month, day, hour, minute, second, micros) => {
-                let days = days_since_1970(i64::from(year), i64::from(month), i64::from(day));
-                let seconds =
-                    ((days * 24 + i64::from(hour)) * 60 + i64::from(minute)) * 60 + i64::from(second);
-                Ok(Some(Timestamp::from_millis(
-                    seconds * 1000 + i64::from(micros / 1000),
+                let date = [year.into(), month.into(), day.into()];
+                Ok(Some(timestamp(
+                    date,
+                    [hour.into(), minute.into(), second.into()],
+                    i64::from(micros / 1000),
                 )))
             }
+            // As in answers to statements that were not prepared.
+            Value::Bytes(text) => read_time(&text).map(Some).ok_or_else(|| unreadable(place)),
             _ => Err(unreadable(place)),
         }
     }
@@ -69,6 +72,23 @@ fn unreadable(place: usize) -> StoreError {
         place + 1
     );
     StoreError::new(StoreErrorKind::Other, what)
+}
+
+fn timestamp(date: [i64; 3], time: [i64; 3], millis: i64) -> Timestamp {
+    let days = days_since_1970(date[0], date[1], date[2]);
+    let seconds = ((days * 24 + time[0]) * 60 + time[1]) * 60 + time[2];
+    Timestamp::from_millis(seconds * 1000 + millis)
+}
+
+/// Reads `2000-02-28 23:59:59.999`, where what is behind the seconds may be missing or longer.
+fn read_time(text: &[u8]) -> Option<Timestamp> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let mut numbers = whole.split(['-', ' ', ':']).map(str::parse::<i64>);
+    let mut next = || numbers.next()?.ok();
+    let (date, time) = ([next()?, next()?, next()?], [next()?, next()?, next()?]);
+    let millis = format!("{fraction:0<3}").get(..3)?.parse().ok()?;
+    Some(timestamp(date, time, millis))
 }
 
 /// Days of the proleptic Gregorian calendar, whose years are taken to begin in March so that a leap day ends its year.
@@ -105,6 +125,11 @@ pub(super) fn millis(duration: Duration) -> i64 {
 /// Numbers as a JSON array, which a statement reads as a table.
 pub(super) fn list(numbers: &[i64]) -> Value {
     serde_json::Value::from(numbers.to_vec()).to_string().into()
+}
+
+/// Whole ids as a JSON array. A salt is a text there: it is longer than a number of JSON may be.
+pub(super) fn ids(ids: &[MessageId]) -> Value {
+    table(ids.iter().map(|id| json!([id.number(), id.salt().to_string()])))
 }
 
 /// So many placeholders, rounded up so that statements of similar length are one to the server's cache; [`padded`] fills them.
@@ -145,6 +170,25 @@ mod tests {
             "9999-12-31 23:59:59.999"
         );
         assert_eq!(datetime(Timestamp::from_millis(-5)), "1970-01-01 00:00:00.000");
+    }
+
+    #[test]
+    fn times_are_read_from_texts_too() {
+        for (text, millis) in [
+            ("2000-02-28 23:59:59.999", 951_782_399_999),
+            ("2000-02-28 23:59:59", 951_782_399_000),
+            ("2000-02-28 23:59:59.999999", 951_782_399_999),
+            ("1970-01-01 00:00:00.5", 500),
+        ] {
+            assert_eq!(
+                read_time(text.as_bytes()),
+                Some(Timestamp::from_millis(millis)),
+                "{text}"
+            );
+        }
+        for text in ["", "2000-02-28", "2000-02-28 23:59", "2000-02-28 23:59:xx"] {
+            assert_eq!(read_time(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

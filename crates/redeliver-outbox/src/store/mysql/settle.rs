@@ -209,7 +209,7 @@ struct Batch {
     resumed: Vec<i64>,
     retried: Vec<Json>,
     dead: Vec<Dead>,
-    parked: Vec<i64>,
+    parked: Vec<MessageId>,
     postponed: Vec<Json>,
     counted: Vec<Json>,
     attempts: Vec<Json>,
@@ -265,7 +265,7 @@ impl Batch {
                     self.log(number, redrives, attempted);
                 }
                 match lane {
-                    AfterDeath::Park => self.parked.push(number),
+                    AfterDeath::Park => self.parked.push(row.id),
                     // The head of a parked lane may die again where lanes no longer stand still for it.
                     AfterDeath::Gap => self.resumed.push(number),
                     AfterDeath::None => {}
@@ -358,12 +358,18 @@ impl Batch {
         for (sql, numbers) in [
             (include_str!("sql/remove_attempts.sql"), forgotten),
             (include_str!("sql/resume_lane.sql"), &self.resumed),
-            (include_str!("sql/park_lane.sql"), &self.parked),
-            (include_str!("sql/remove.sql"), &self.moved),
         ] {
             if !numbers.is_empty() {
                 work.run(sql, (row::list(numbers),)).await?;
             }
+        }
+        if !self.parked.is_empty() {
+            work.run(include_str!("sql/park_lane.sql"), (row::ids(&self.parked),))
+                .await?;
+        }
+        if !self.moved.is_empty() {
+            work.run(include_str!("sql/remove.sql"), (row::list(&self.moved),))
+                .await?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use mysql_async::{Conn, IsolationLevel, Params, Row, Transaction, TxOpts, prelude::Queryable};
 
-use super::{MySqlStore, Result, row::MySqlColumns};
+use super::{MySqlStore, Result, literal, row::MySqlColumns};
 use crate::store::columns::Columns;
 
 /// A transaction. Dropped without a commit, it is rolled back before the connection is used again.
@@ -40,12 +40,14 @@ impl<'a> Work<'a> {
         statement: &str,
         values: impl Into<Params> + Send,
     ) -> Result<Vec<MySqlColumns>> {
-        let sql = self.store.sql(statement).into_owned();
-        let rows: Vec<Row> = self
-            .transaction
-            .exec(sql, values.into())
-            .await
-            .map_err(|error| self.store.failed(error))?;
+        let (sql, values) = (self.store.sql(statement).into_owned(), values.into());
+        let rows: Vec<Row> = match self.transaction.exec(sql.as_str(), values.clone()).await {
+            Err(error) if cannot_stay_prepared(&error) => {
+                self.transaction.query(literal::filled(&sql, &values)).await
+            }
+            rows => rows,
+        }
+        .map_err(|error| self.store.failed(error))?;
         Ok(rows.into_iter().map(MySqlColumns::of).collect())
     }
 
@@ -70,11 +72,14 @@ impl<'a> Work<'a> {
 
     /// Runs it and says how many rows it met.
     pub(super) async fn run(&mut self, statement: &str, values: impl Into<Params> + Send) -> Result<u64> {
-        let sql = self.store.sql(statement).into_owned();
-        self.transaction
-            .exec_drop(sql, values.into())
-            .await
-            .map_err(|error| self.store.failed(error))?;
+        let (sql, values) = (self.store.sql(statement).into_owned(), values.into());
+        match self.transaction.exec_drop(sql.as_str(), values.clone()).await {
+            Err(error) if cannot_stay_prepared(&error) => {
+                self.transaction.query_drop(literal::filled(&sql, &values)).await
+            }
+            done => done,
+        }
+        .map_err(|error| self.store.failed(error))?;
         Ok(self.transaction.affected_rows())
     }
 
@@ -96,3 +101,11 @@ impl<'a> Work<'a> {
             .map_err(|error| store.failed(error))
     }
 }
+
+/// Whether the server has lost a prepared statement and could not prepare it again. MySQL does so with every view, its own included,
+/// while more tables are in use than its `table_definition_cache` holds; the transaction is not affected.
+fn cannot_stay_prepared(error: &mysql_async::Error) -> bool {
+    matches!(error, mysql_async::Error::Server(server) if server.code == NEED_REPREPARE)
+}
+
+const NEED_REPREPARE: u16 = 1615;

@@ -21,9 +21,8 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     let found = editable(look::one(&mut work, message).await?)?;
-    let number = found.id.number();
     // Locked, so that it is neither put back nor edited by somebody else meanwhile; then looked at again.
-    if rescue::lock(&mut work, &[number]).await?.is_empty() {
+    if rescue::lock(&mut work, &[found.id]).await?.is_empty() {
         return Err(taken(found.id));
     }
     if edit.seen.is_some() {
@@ -34,7 +33,7 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
             &audit::of_message(&mut work, found.id).await?,
         )?;
     }
-    let letter = look::kept(&mut work, number).await?;
+    let letter = look::kept(&mut work, found.id).await?;
     let mended = mend(edit, letter.ok_or_else(|| taken(found.id))?);
     let (text, binary) = mended.payload.columns();
     let (original_text, original_binary) = mended.original.as_ref().map_or((None, None), Payload::columns);
@@ -47,11 +46,12 @@ pub(super) async fn edit(store: &MySqlStore, message: MessageRef, edit: &Edit, a
         edit.headers.as_deref().into(),
         edit.destination.as_deref().into(),
         mended.fingerprint.as_deref().into(),
-        number.into(),
+        found.id.number().into(),
+        found.id.salt().into(),
     ];
     if mended.moves {
         // Before the row forgets which lane it was of.
-        let head = (row::list(&[number]),);
+        let head = (row::ids(&[found.id]),);
         work.run(include_str!("../sql/free_lane.sql"), head).await?;
     }
     work.run(include_str!("../sql/edit.sql"), Params::Positional(values))

@@ -152,9 +152,11 @@ async fn release(work: &mut Work<'_>, job: &mut Job, count: usize) -> Result<Vec
     let found: Vec<MessageId> = found.into_iter().map(|letter| letter.id).collect();
     let out = rescue::change(work, job.kind, &job.filter, &found).await?;
     for some in out.chunks(MYSQL_NAMED_ROWS) {
-        let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
-        let numbers = row::list(&numbers);
-        let values = (job.id, numbers.clone(), job.id, numbers);
+        let mut noted = some.to_vec();
+        noted.sort_unstable();
+        noted.dedup_by_key(|id| id.number());
+        let ids = row::ids(&noted);
+        let values = (job.id, ids.clone(), job.id, ids);
         work.run(include_str!("../sql/note_job_message.sql"), values)
             .await?;
     }

@@ -127,9 +127,10 @@ pub(super) async fn one(work: &mut Work<'_>, message: MessageRef) -> Result<Opti
 }
 
 /// What only the row of a dead letter tells.
-pub(super) async fn kept(work: &mut Work<'_>, number: i64) -> Result<Option<Kept>> {
+pub(super) async fn kept(work: &mut Work<'_>, id: MessageId) -> Result<Option<Kept>> {
     let statement = include_str!("../sql/dead_letter.sql");
-    Ok(work.read(statement, (number,), records::kept).await?.pop())
+    let values = (id.number(), id.salt());
+    Ok(work.read(statement, values, records::kept).await?.pop())
 }
 
 pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Option<Detail>> {
@@ -152,7 +153,7 @@ pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Opti
     let statement = include_str!("../sql/attempts_of_message.sql");
     let attempts = work.read(statement, (number,), records::attempt).await?;
     let audit = audit::of_message(&mut work, record.id).await?;
-    let kept = kept(&mut work, number).await?;
+    let kept = kept(&mut work, record.id).await?;
     let fan_out = fan_out(&mut work, number).await?;
     let detail = records::detail(record, attempts, audit, kept, neighbours, fan_out);
     Ok(Some(detail))

@@ -1,6 +1,9 @@
 //! Putting dead letters back, or giving them up.
 
+use std::collections::BTreeSet;
+
 use super::{MySqlStore, Work, audit, look, row};
+use crate::store::mysql::writers::server_time;
 use crate::{
     MessageId,
     desk::{Act, Filter, Seen},
@@ -8,6 +11,7 @@ use crate::{
     limits::MYSQL_NAMED_ROWS,
     store::{
         Result,
+        columns::Known as _,
         desk::{
             self,
             chain::Said,
@@ -48,7 +52,7 @@ pub(super) async fn one(
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     // Locked before it is looked at, so that nothing happens to it in between.
-    lock(&mut work, &[id.number()]).await?;
+    lock(&mut work, &[id]).await?;
     let letters = look::list(&mut work, &filter, page, false).await?;
     let letter = letters.first().ok_or_else(|| taken(id))?;
     unchanged(
@@ -80,50 +84,64 @@ pub(super) async fn change(
     filter: &Filter,
     letters: &[MessageId],
 ) -> Result<Vec<MessageId>> {
-    let statements = match way {
-        JobKind::Discard => [
-            include_str!("../sql/free_lane.sql"),
-            include_str!("../sql/discard.sql"),
-        ],
-        _ => [
-            include_str!("../sql/redrive.sql"),
-            include_str!("../sql/remove_dead.sql"),
-        ],
-    };
+    let now = row::datetime(server_time(work).await?);
     let mut changed = Vec::with_capacity(letters.len());
     for some in letters.chunks(MYSQL_NAMED_ROWS) {
-        let numbers: Vec<i64> = some.iter().map(|id| id.number()).collect();
-        let locked = lock(work, &numbers).await?;
-        let free = still(work, filter, &locked).await?;
+        let locked = lock(work, some).await?;
+        let mut free = still(work, filter, &locked).await?;
+        if way != JobKind::Discard {
+            free = redrivable(work, free).await?;
+        }
         if free.is_empty() {
             continue;
         }
-        for statement in statements {
-            work.run(statement, (row::list(&free),)).await?;
+        let ids = row::ids(&free);
+        if way == JobKind::Discard {
+            work.run(include_str!("../sql/free_lane.sql"), (ids.clone(),))
+                .await?;
+            work.run(include_str!("../sql/discard.sql"), (ids, &now)).await?;
+        } else {
+            work.run(include_str!("../sql/redrive.sql"), (&now, ids.clone()))
+                .await?;
+            work.run(include_str!("../sql/remove_dead.sql"), (ids,)).await?;
         }
-        let free = |id: &&MessageId| free.binary_search(&id.number()).is_ok();
-        changed.extend(some.iter().filter(free));
+        changed.extend(some.iter().filter(|id| free.binary_search(id).is_ok()));
     }
     Ok(changed)
 }
 
 /// Those of the locked ones that the filter finds now: whoever had the lock before may have moved one elsewhere.
-async fn still(work: &mut Work<'_>, filter: &Filter, locked: &[i64]) -> Result<Vec<i64>> {
-    let Some(page) = desk::again(locked) else {
+async fn still(work: &mut Work<'_>, filter: &Filter, locked: &[MessageId]) -> Result<Vec<MessageId>> {
+    let numbers: Vec<i64> = locked.iter().map(|id| id.number()).collect();
+    let Some(page) = desk::again(&numbers) else {
         return Ok(Vec::new());
     };
     let found = look::list(work, filter, page, false).await?;
-    let numbers = found.iter().map(|letter| letter.id.number());
-    Ok(numbers
-        .filter(|number| locked.binary_search(number).is_ok())
-        .collect())
+    let ids = found.iter().map(|letter| letter.id);
+    let mut ids: Vec<MessageId> = ids.filter(|id| locked.binary_search(id).is_ok()).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+/// Those whose number no live message has. Of a number that was given twice, one message is live at a time; the others stay dead letters.
+async fn redrivable(work: &mut Work<'_>, mut ids: Vec<MessageId>) -> Result<Vec<MessageId>> {
+    ids.dedup_by_key(|id| id.number());
+    let numbers: Vec<i64> = ids.iter().map(|id| id.number()).collect();
+    let mut live = BTreeSet::new();
+    let statement = include_str!("../sql/destinations_of.sql");
+    for mut row in work.rows(statement, (row::list(&numbers),)).await? {
+        live.insert(row.take::<i64>()?);
+    }
+    ids.retain(|id| !live.contains(&id.number()));
+    Ok(ids)
 }
 
 /// Those that are still dead letters, in their order: somebody else may have been quicker since they were listed.
-pub(super) async fn lock(work: &mut Work<'_>, numbers: &[i64]) -> Result<Vec<i64>> {
-    let mut numbers = numbers.to_vec();
-    numbers.sort_unstable();
+pub(super) async fn lock(work: &mut Work<'_>, ids: &[MessageId]) -> Result<Vec<MessageId>> {
+    let mut ids = ids.to_vec();
+    ids.sort_unstable();
     let sql = include_str!("../sql/lock_dead.sql");
-    let rows = work.rows(sql, (row::list(&numbers),)).await?;
-    rows.into_iter().map(|mut row| row.take()).collect()
+    let mut locked = work.read(sql, (row::ids(&ids),), |row| row.id()).await?;
+    locked.sort_unstable();
+    Ok(locked)
 }

@@ -25,7 +25,7 @@ pub(super) async fn retain(store: &MySqlStore, retention: &Retention) -> Result<
         (
             retention.discarded,
             include_str!("../sql/old_discarded.sql"),
-            include_str!("../sql/remove_dead.sql"),
+            include_str!("../sql/remove_discarded.sql"),
         ),
     ];
     for (age, old, remove) in messages {

@@ -45,3 +45,10 @@ LEFT JOIN redeliver_workers w ON w.worker = s.owner AND w.lease_until > UTC_TIME
 LEFT JOIN redeliver_lanes l ON l.shard = m.shard AND l.digest = UNHEX(SHA2(CONCAT(m.destination, CHAR(0), m.lane), 256));
 
 ALTER TABLE redeliver_outbox DROP COLUMN deferred;
+
+-- Of a number that was given twice, the newest dead letter stays.
+DELETE d
+FROM redeliver_dead d
+JOIN redeliver_dead newer ON newer.number = d.number
+    AND (newer.dead_lettered_at, newer.salt) > (d.dead_lettered_at, d.salt);
+ALTER TABLE redeliver_dead DROP PRIMARY KEY, ADD PRIMARY KEY (number);

@@ -53,3 +53,7 @@ FROM redeliver_outbox m
 LEFT JOIN redeliver_shards s ON s.shard = m.shard
 LEFT JOIN redeliver_workers w ON w.worker = s.owner AND w.lease_until > UTC_TIMESTAMP(3)
 LEFT JOIN redeliver_lanes l ON l.shard = m.shard AND l.digest = UNHEX(SHA2(CONCAT(m.destination, CHAR(0), m.lane), 256));
+
+-- A number may be given twice, after a restore or a reset of AUTO_INCREMENT: a dead letter is known by its whole id, and none stands in
+-- another's way.
+ALTER TABLE redeliver_dead DROP PRIMARY KEY, ADD PRIMARY KEY (number, salt);

@@ -1,5 +1,5 @@
-SELECT m.number
-FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
-STRAIGHT_JOIN redeliver_dead m FORCE INDEX (PRIMARY) ON m.number = j.number
+SELECT m.number, m.salt
+FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$[0]', salt BIGINT PATH '$[1]')) AS j
+STRAIGHT_JOIN redeliver_dead m FORCE INDEX (PRIMARY) ON m.number = j.number AND m.salt & 4611686018427387903 = j.salt
 WHERE m.discarded_at IS NULL
-FOR UPDATE
+FOR UPDATE /*!80001 OF m */

@@ -2,4 +2,4 @@
 SELECT m.number
 FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
 STRAIGHT_JOIN redeliver_events m FORCE INDEX (PRIMARY) ON m.number = j.number
-FOR UPDATE
+FOR UPDATE /*!80001 OF m */

@@ -1,3 +1,3 @@
 DELETE m
-FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
-STRAIGHT_JOIN redeliver_dead m FORCE INDEX (PRIMARY) ON m.number = j.number
+FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$[0]', salt BIGINT PATH '$[1]')) AS j
+STRAIGHT_JOIN redeliver_dead m FORCE INDEX (PRIMARY) ON m.number = j.number AND m.salt & 4611686018427387903 = j.salt

@@ -2,4 +2,4 @@
 SELECT m.event_number
 FROM JSON_TABLE(?, '$[*]' COLUMNS (number BIGINT PATH '$')) AS j
 STRAIGHT_JOIN redeliver_fan_out m FORCE INDEX (PRIMARY) ON m.event_number = j.number AND m.destination = CAST(? AS BINARY)
-LOCK IN SHARE MODE
+/*M!100600 LOCK IN SHARE MODE */ /*!80001 FOR SHARE OF m */

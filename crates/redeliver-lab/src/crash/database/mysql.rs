@@ -6,15 +6,16 @@ use std::{
 use mysql_async::{Conn, Error, OptsBuilder, prelude::Queryable as _};
 use redeliver::clock;
 use rustix::process::Signal;
+use tokio::process::Command;
 
 use super::{
     Contents, LIVE, ORDERED, ORDERS, Transaction, headers, number,
-    server::{Server, as_user, owned, patiently, program, run},
+    server::{Root, Server, as_user, owned, patiently, program, run},
     text, ticket_in,
 };
 use crate::{
     crash::{
-        error::{Result, While as _},
+        error::{CannotTorment, Result, While as _},
         record::Ended,
     },
     history::{LoggedAttempt, Row},
@@ -23,7 +24,7 @@ use crate::{
 const USER: &str = "mysql";
 const PACKAGE: &str = "mariadb-server";
 
-pub(crate) async fn start(directory: &Path) -> Result<Server> {
+pub(crate) async fn start_mariadb(directory: &Path) -> Result<Server> {
     let data = directory.join("data");
     owned(USER, &data).await?;
     // A MariaDB that starts removes every temporary table that it finds where it has its own: in /tmp, it would take another's away.
@@ -40,24 +41,72 @@ pub(crate) async fn start(directory: &Path) -> Result<Server> {
         "--skip-name-resolve",
     ]);
     run(make.current_dir(directory), "make a MariaDB data directory").await?;
-    // What was committed is with the operating system, which is not tormented: so nothing need be flushed to the disk.
     let server = Server::new("MariaDB", USER, Signal::KILL, directory)?;
-    let arguments = [
+    let mut arguments = arguments(&server, &data, &temporary);
+    arguments.push("--skip-name-resolve".to_owned());
+    begun(server.runs(program("mariadbd", &folders, PACKAGE)?, arguments)).await
+}
+
+pub(crate) async fn start_mysql(directory: &Path) -> Result<Server> {
+    let (root, mysqld) = find_mysql().await?;
+    let (data, temporary) = (directory.join("data"), directory.join("temporary"));
+    let root = match root {
+        Some(root) => Some(Root::with(root, USER, directory, &[&data, &temporary]).await?),
+        None => {
+            owned(USER, &data).await?;
+            owned(USER, &temporary).await?;
+            None
+        }
+    };
+    let mut make = match &root {
+        Some(root) => root.command(USER, &mysqld),
+        None => as_user(USER, &mysqld),
+    };
+    make.args(["--no-defaults", "--initialize-insecure"])
+        .arg(format!("--datadir={}", data.display()))
+        .arg(format!("--tmpdir={}", temporary.display()));
+    run(&mut make, "make a MySQL data directory").await?;
+    let server = Server::new("MySQL", USER, Signal::KILL, directory)?.inside(root);
+    let mut arguments = arguments(&server, &data, &temporary);
+    arguments.extend(["--mysqlx=OFF", "--secure-file-priv=", "--sync-binlog=0"].map(str::to_owned));
+    begun(server.runs(mysqld, arguments)).await
+}
+
+/// The root that MySQL runs in, unless this machine has it, and its program.
+async fn find_mysql() -> Result<(Option<PathBuf>, PathBuf)> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/services");
+    let found = Command::new(script).arg("mysqld").output().await;
+    let found = found.during("run scripts/services mysqld")?;
+    let said = String::from_utf8_lossy(&found.stdout);
+    match said.lines().collect::<Vec<_>>()[..] {
+        ["", program] => Ok((None, program.into())),
+        [root, program] => Ok((Some(root.into()), program.into())),
+        _ => Err(CannotTorment::new(
+            "MySQL is missing",
+            "run scripts/services install as root",
+        )),
+    }
+}
+
+/// What was committed is with the operating system, which is not tormented: so nothing need be flushed to the disk.
+fn arguments(server: &Server, data: &Path, temporary: &Path) -> Vec<String> {
+    vec![
         "--no-defaults".to_owned(),
         format!("--datadir={}", data.display()),
-        format!("--socket={}", data.join("s.sock").display()),
-        format!("--pid-file={}", data.join("server.pid").display()),
+        format!("--socket={}", temporary.join("s.sock").display()),
+        format!("--pid-file={}", temporary.join("server.pid").display()),
         format!("--tmpdir={}", temporary.display()),
         format!("--port={}", server.address.port()),
         "--bind-address=127.0.0.1".to_owned(),
         "--innodb-flush-log-at-trx-commit=2".to_owned(),
         "--innodb-buffer-pool-size=64M".to_owned(),
-        "--skip-name-resolve".to_owned(),
-    ];
-    let mut server = server.runs(program("mariadbd", &folders, PACKAGE)?, arguments);
+    ]
+}
+
+async fn begun(mut server: Server) -> Result<Server> {
     server.start().await?;
     let address = server.address;
-    patiently("work with MariaDB", || make_database(address)).await?;
+    patiently("work with the server", || make_database(address)).await?;
     Ok(server)
 }
 
@@ -80,7 +129,7 @@ async fn connect_to(server: SocketAddr, database: Option<&str>) -> Result<Conn> 
         .user(Some("root"))
         .db_name(database)
         .prefer_socket(false);
-    Conn::new(options).await.during("connect to MariaDB")
+    Conn::new(options).await.during("connect to the server")
 }
 
 pub(super) async fn make_orders(connection: &mut Conn) -> Result<()> {
@@ -107,11 +156,19 @@ async fn inserted(connection: &mut Conn, transaction: &Transaction<'_>) -> std::
         connection
             .exec_drop("INSERT INTO shop_orders (ticket) VALUES (?)", (number(*ticket),))
             .await?;
-        let shard: Option<u16> = connection
-            .exec_first(
-                "INSERT INTO redeliver_outbox (destination, lane, payload, headers) VALUES (?, ?, ?, ?) RETURNING shard",
-                (&message.destination, &message.key, text(message), headers(*ticket)),
+        connection
+            .exec_drop(
+                "INSERT INTO redeliver_outbox (destination, lane, payload, headers) VALUES (?, ?, ?, ?)",
+                (
+                    &message.destination,
+                    &message.key,
+                    text(message),
+                    headers(*ticket),
+                ),
             )
+            .await?;
+        let shard: Option<u16> = connection
+            .query_first("SELECT shard FROM redeliver_outbox WHERE number = LAST_INSERT_ID()")
             .await?;
         if let Some(shard) = shard {
             transaction.record.in_shard(*ticket, shard);
