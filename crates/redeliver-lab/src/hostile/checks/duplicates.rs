@@ -16,10 +16,7 @@ pub(super) fn check(view: &View<'_>, findings: &mut Findings) {
             if !once && !matches!(first.answer, Answer::Accepted | Answer::Rejected) {
                 continue;
             }
-            // Where nothing may come twice, only tables of an earlier time explain it.
-            let cause = cause(view.case, first, second);
-            let cause =
-                cause.filter(|kind| !once || matches!(kind, FaultKind::Restore { .. } | FaultKind::Switch));
+            let cause = cause(view.case, first, second, once);
             match cause {
                 Some(kind) => *findings.repeats.entry(kind.as_str()).or_default() += 1,
                 None => {
@@ -40,12 +37,16 @@ pub(super) fn check(view: &View<'_>, findings: &mut Findings) {
 }
 
 /// What explains that a verdict was not written before the message was sent again.
-fn cause(case: &Case, first: &Arrival, second: &Arrival) -> Option<FaultKind> {
+fn cause(case: &Case, first: &Arrival, second: &Arrival, once: bool) -> Option<FaultKind> {
     let written_by = first.answered_at.saturating_add(case.lease);
     let writing = written_by.min(second.at);
     let another = first.relay != second.relay;
     let explains = case.faults.iter().filter(|fault| {
         let overlaps = |from, until| fault.from <= until && fault.until >= from;
+        // Where nothing may come twice, only tables of an earlier time explain it.
+        if once && !matches!(fault.kind, FaultKind::Restore { .. } | FaultKind::Switch) {
+            return false;
+        }
         match fault.kind {
             FaultKind::Kill => fault.relay == Some(first.relay) && overlaps(first.at, writing),
             FaultKind::Recovery => overlaps(first.at, writing),
@@ -136,6 +137,10 @@ mod tests {
         assert_eq!(caught(&case), ["duplicates"]);
         case.arrivals[0].answer = Answer::TakenUnheard;
         assert_eq!(caught(&case), ["duplicates"]);
+        case.faults
+            .push(fault(FaultKind::Restore { copied: 600 }, LEASE, 3 * LEASE / 2));
+        assert!(caught(&case).is_empty());
+        case.faults.pop();
         case.arrivals[0].answer = Answer::PutOff;
         assert!(caught(&case).is_empty());
     }
