@@ -25,6 +25,8 @@ pub(super) enum Action {
     Empty(&'static str),
     /// A trigger or constraint of the operator's refuses for a while.
     Refuse(Refusal),
+    /// The operator holds the lock of a table.
+    Lock(&'static str),
     Kill,
     /// Asks a relay to stop, and replaces it.
     Leave,
@@ -32,6 +34,8 @@ pub(super) enum Action {
     Restore,
     /// Restores an older copy.
     RestoreOlder,
+    /// Replaces the tables by a copy under running relays.
+    Switch,
     /// SIGKILL for a process of the server: all of it recovers.
     KillBackend,
     RestartServer,
@@ -52,11 +56,17 @@ const REFUSED: [(&str, &str); 5] = [
     ("redeliver_outbox", "DELETE"),
     ("redeliver_outbox", "UPDATE"),
 ];
+const LOCKED: [&str; 4] = [
+    "redeliver_outbox",
+    "redeliver_shards",
+    "redeliver_workers",
+    "redeliver_sent",
+];
 const SIDE_TABLES: [&str; 3] = ["redeliver_attempts", "redeliver_sent", "redeliver_deduplication"];
 
 impl Action {
     /// The names that `--only` and `--without` take.
-    pub(super) const NAMES: [&'static str; 17] = [
+    pub(super) const NAMES: [&'static str; 19] = [
         "rows",
         "crowd",
         "large",
@@ -68,10 +78,12 @@ impl Action {
         "maintain",
         "empty",
         "refuse",
+        "lock",
         "kill",
         "leave",
         "restore",
         "restore-older",
+        "switch",
         "kill-backend",
         "restart-server",
     ];
@@ -89,10 +101,12 @@ impl Action {
             Self::Maintain(_) => "maintain",
             Self::Empty(_) => "empty",
             Self::Refuse(_) => "refuse",
+            Self::Lock(_) => "lock",
             Self::Kill => "kill",
             Self::Leave => "leave",
             Self::Restore => "restore",
             Self::RestoreOlder => "restore-older",
+            Self::Switch => "switch",
             Self::KillBackend => "kill-backend",
             Self::RestartServer => "restart-server",
         }
@@ -141,10 +155,15 @@ impl Action {
                     divisor,
                 })
             }
+            "lock" => Self::Lock(choose(&LOCKED)),
             "kill" => Self::Kill,
             "leave" => Self::Leave,
             "restore" => Self::Restore,
             "restore-older" => Self::RestoreOlder,
+            // Elsewhere that harms the copy: MySQL loads it table by table, and whoever closes a replaced SQLite file last
+            // removes the log of the new one.
+            "switch" if family == Family::Postgres => Self::Switch,
+            "switch" => Self::Restore,
             _ => Self::Rows(rng.u32(3..20)),
         }
     }
@@ -256,6 +275,15 @@ impl Family {
             Self::Sqlite => "SELECT seq + 5000000 FROM sqlite_sequence WHERE name = 'redeliver_outbox'",
             Self::Postgres => "SELECT last_value + 5000000 FROM redeliver_outbox_number",
             Self::Mysql => "SELECT COALESCE(MAX(number), 0) + 5000000 FROM redeliver_outbox",
+        }
+    }
+
+    /// How a table is locked, and how it is given back, on one connection.
+    pub(super) fn lock(self, table: &str) -> (String, &'static str) {
+        match self {
+            Self::Sqlite => ("BEGIN EXCLUSIVE".to_owned(), "ROLLBACK"),
+            Self::Postgres => (format!("BEGIN; LOCK TABLE {table}"), "ROLLBACK"),
+            Self::Mysql => (format!("LOCK TABLES {table} WRITE"), "UNLOCK TABLES"),
         }
     }
 

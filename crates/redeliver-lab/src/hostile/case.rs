@@ -113,6 +113,8 @@ pub(super) enum FaultKind {
     Locked,
     /// Tables were replaced by a copy that was begun at this time.
     Restore { copied: Micros },
+    /// The tables were replaced under running relays, which may take a while to notice.
+    Switch,
     /// Numbers were set back: later rows may have lower numbers.
     NumbersReset,
     /// The machine ran nothing for a good part of a lease.
@@ -127,6 +129,7 @@ impl FaultKind {
             Self::Refusal => "refusal",
             Self::Locked => "table lock",
             Self::Restore { .. } => "restore",
+            Self::Switch => "switch",
             Self::NumbersReset => "number reset",
             Self::Stall => "stall",
         }
@@ -156,6 +159,8 @@ impl Row {
     }
 }
 
+/// The destination that must not get the same message twice.
+pub(super) const ONCE: &str = "once";
 /// The destination whose lanes stop behind a dead letter.
 pub(super) const PARKING: &str = "parking";
 
@@ -242,7 +247,7 @@ impl Case {
         lines.sort();
         let mut lines: Vec<String> = lines
             .into_iter()
-            .map(|(at, line)| format!("{:>9} µs  {line}", at))
+            .map(|(at, line)| format!("{at:>9} µs  {line}"))
             .collect();
         for row in self.rows.iter().filter(|row| row.ticket == Some(ticket)) {
             let reason = row

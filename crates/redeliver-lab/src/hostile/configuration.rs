@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use super::case::{PARKING, RelayRun};
+use super::case::{ONCE, PARKING, RelayRun};
 
 pub(super) const LEASE: Duration = Duration::from_secs(1);
 /// How long a relay waits for an answer.
@@ -41,10 +41,12 @@ pub(super) fn configuration(run: RelayRun, destination: SocketAddr, limits: Limi
         (LIMITED, 60, "block", format!("{manners}, rate = 400")),
         (PARKING, 60, "park", manners.to_owned()),
         (BRITTLE, 3, "block", manners.to_owned()),
+        (ONCE, 60, "block", manners.to_owned()),
     ] {
+        let idempotent = name != ONCE;
         text.push_str(&format!(
             "\n[destinations.{name}]\ntype = \"http\"\nurl = \"http://{destination}/{name}\"\nallow_private = true\n\
-             timeout = \"{timeout}ms\"\nlane = \"{lane}\"\nheaders = {{ {RUN} = \"{run}\" }}\n\
+             timeout = \"{timeout}ms\"\nlane = \"{lane}\"\nidempotent = {idempotent}\nheaders = {{ {RUN} = \"{run}\" }}\n\
              policy = {{ base = \"20ms\", max = \"200ms\", max_attempts = {attempts} }}\nmanners = {{ {manners} }}\n"
         ));
     }

@@ -69,28 +69,29 @@ async fn campaign(kind: Kind, place: Arc<Place>, options: Options) -> Result<Rep
     let slots = Arc::new(Semaphore::new(usize::from(options.jobs)));
     let mut trials = JoinSet::new();
     for seed in (options.first..).take(usize::try_from(options.seeds).unwrap_or(usize::MAX)) {
+        let slot = Arc::clone(&slots)
+            .acquire_owned()
+            .await
+            .during("wait for a turn")?;
         let plan = Plan::draw(kind, seed, &options);
-        let (host, place, slots) = (Arc::clone(&host), Arc::clone(&place), Arc::clone(&slots));
+        let (host, place) = (Arc::clone(&host), Arc::clone(&place));
         trials.spawn(async move {
-            let seed = plan.seed;
-            let _slot = slots.acquire_owned().await.during("wait for a turn")?;
-            Ok((seed, Trial::run(host, place, plan).await))
+            let ended = Trial::run(host, place, plan).await;
+            drop(slot);
+            progress(&match &ended {
+                Ok(outcome) => outcome.summary(),
+                Err(error) => format!("{} seed {seed}: FAILED: {error}", kind.as_str()),
+            });
+            (seed, ended)
         });
     }
     let mut report = Report::default();
     while let Some(ended) = trials.join_next().await {
-        let (seed, ended) = ended.during("run a trial")??;
+        let (seed, ended) = ended.during("run a trial")?;
         let repeat = options.repeat(kind, seed);
         match ended {
-            Ok(outcome) => {
-                progress(&outcome.summary());
-                report.add(&outcome, repeat);
-            }
-            // The next seed says whether it was the machine or the relay.
-            Err(error) => {
-                progress(&format!("{} seed {seed}: FAILED: {error}", kind.as_str()));
-                report.add_broken_off(kind, seed, repeat, &error);
-            }
+            Ok(outcome) => report.add(&outcome, repeat),
+            Err(error) => report.add_broken_off(kind, seed, repeat, &error),
         }
     }
     host.end().await;

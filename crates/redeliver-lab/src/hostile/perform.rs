@@ -16,6 +16,9 @@ use super::{
 };
 use crate::crash::error::{Result, While as _};
 
+/// How long a relay may take to notice that its tables were replaced.
+const UNNOTICED: Duration = Duration::from_secs(2);
+
 impl Trial {
     pub(super) async fn perform(&mut self, action: Action) -> Result<()> {
         let family = self.host.family();
@@ -47,10 +50,12 @@ impl Trial {
                 Ok(())
             }
             Action::Refuse(refusal) => self.refuse(refusal).await,
+            Action::Lock(table) => self.lock(table).await,
             Action::Kill => self.kill_one().await,
             Action::Leave => self.leave().await,
             Action::Restore => self.restore(false).await,
             Action::RestoreOlder => self.restore(true).await,
+            Action::Switch => self.switch().await,
             Action::KillBackend => self.kill_backend().await,
             Action::RestartServer => {
                 let away = Duration::from_millis(self.rng.u64(0..500));
@@ -194,6 +199,22 @@ impl Trial {
         Ok(())
     }
 
+    /// Holds a table's lock, sometimes for longer than a lease.
+    async fn lock(&mut self, table: &str) -> Result<()> {
+        let (lock, unlock) = self.host.family().lock(table);
+        let mut connection = self.home.read().await.connect().await?;
+        let locked = self.record.begin(FaultKind::Locked, None);
+        if let Err(failure) = connection.execute(&lock).await {
+            self.record.note(format!("{failure}: {lock}"));
+        }
+        let span = Duration::from_millis(self.rng.u64(100..2500));
+        clock::sleep(span).await;
+        drop(connection.execute(unlock).await);
+        drop(connection);
+        self.record.end(locked);
+        Ok(())
+    }
+
     async fn kill_one(&mut self) -> Result<()> {
         let slot = self.rng.usize(..self.relays.len());
         self.kill(slot).await?;
@@ -238,12 +259,32 @@ impl Trial {
         let fault = self.record.begin(FaultKind::Restore { copied }, None);
         self.restores += 1;
         let name = format!("trial_{}_{}", self.plan.seed, self.restores);
+        let old = home.name.clone();
         home.restore(&copy, name).await?;
+        home.drop_other(&old).await;
         self.record.end(fault);
         drop(home);
         for slot in 0..self.relays.len() {
             self.relays[slot] = self.start_relay().await?;
         }
+        Ok(())
+    }
+
+    /// Replaces the database by a copy while relays run; producers wait meanwhile.
+    async fn switch(&mut self) -> Result<()> {
+        let mut home = self.home.write().await;
+        let copied = self.record.now();
+        let copy = home.copy().await?;
+        let restore = self.record.begin(FaultKind::Restore { copied }, None);
+        let switch = self.record.begin(FaultKind::Switch, None);
+        let name = home.name.clone();
+        home.restore(&copy, format!("{name}_next")).await?;
+        home.rename(name).await?;
+        self.record.end(restore);
+        drop(home);
+        // A relay that still has the old tables may go on with them for a moment.
+        clock::sleep(UNNOTICED).await;
+        self.record.end(switch);
         Ok(())
     }
 

@@ -98,9 +98,9 @@ mod tests {
                 .filter(|name| !done.contains(*name))
                 .collect();
             let expected: &[&str] = match Family::of(database) {
-                Family::Sqlite => &["kill-backend", "restart-server"],
+                Family::Sqlite => &["switch", "kill-backend", "restart-server"],
                 Family::Postgres => &[],
-                Family::Mysql => &["kill-backend"],
+                Family::Mysql => &["switch", "kill-backend"],
             };
             assert_eq!(missing, expected.iter().collect::<Vec<_>>(), "{database:?}");
         }

@@ -13,7 +13,7 @@ use redeliver::clock;
 use tokio::sync::{Mutex, RwLock};
 
 use super::{
-    case::{Commit, Fate, Honest, Micros, PARKING, Ticket},
+    case::{Commit, Fate, Honest, Micros, ONCE, PARKING, Ticket},
     configuration::{BRITTLE, LIMITED, STEADY, TICKET},
     database::{Connection, Failure, Family, Home},
     record::{Record, micros},
@@ -234,7 +234,7 @@ impl Kind {
         }
         for (column, millis) in [("not_before", self.delay), ("expires_at", self.expires)] {
             if let Some(millis) = millis {
-                columns.push((column, family.from_now(i64::try_from(millis).unwrap_or(0))));
+                columns.push((column, family.time_in(i64::try_from(millis).unwrap_or(0))));
             }
         }
         let (names, values): (Vec<&str>, Vec<String>) = columns.into_iter().unzip();
@@ -261,7 +261,8 @@ fn draw(key: Option<usize>, rng: &mut Rng) -> Kind {
         },
         12..25 => Kind::event("orders.paid", vec![STEADY, LIMITED], Fate::Delivered),
         25..30 => Kind::event("parcels.sent", vec![PARKING], Fate::Delivered),
-        30..45 => Kind::to(PARKING),
+        30..42 => Kind::to(PARKING),
+        42..45 => Kind::to(ONCE),
         45..60 => Kind::to(LIMITED),
         _ => Kind::to(STEADY),
     };

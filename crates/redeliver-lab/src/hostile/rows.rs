@@ -177,7 +177,7 @@ impl<'a> Draft<'a> {
             "payload_binary" => self.binary(),
             "headers" => self.headers(),
             "created_at" | "expires_at" | "last_attempt_at" | "not_before" | "next_attempt_at" => {
-                self.time(column)
+                self.time(column);
             }
             "number" => self.number(),
             "shard" => {
@@ -188,7 +188,7 @@ impl<'a> Draft<'a> {
                 let value = self.choose(&["1", "3", "60", "2147483647", "2147483648", "-1", "NULL"]);
                 self.set(column, value.to_owned(), value);
                 if column == "attempts" {
-                    let now = self.family.from_now(0);
+                    let now = self.family.time_in(0);
                     self.columns.entry("last_attempt_at").or_insert(now);
                 }
             }

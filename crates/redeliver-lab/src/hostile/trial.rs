@@ -155,7 +155,9 @@ impl Trial {
         self.inspect(slot);
         let relay = &mut self.relays[slot];
         let stopped = relay.stop(STOPPED_WITHIN).await?;
-        if !stopped.is_some_and(|status| status.success()) {
+        // A signal that comes before the program can handle it ends it.
+        let hardly_begun = relay.said().is_empty() && stopped.is_some();
+        if !hardly_begun && !stopped.is_some_and(|status| status.success()) {
             let ended = stopped.map_or_else(|| "not at all".to_owned(), |status| status.to_string());
             let what = format!(
                 "run {} was asked to stop and ended {ended}: {}",

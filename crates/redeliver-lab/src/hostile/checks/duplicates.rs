@@ -1,7 +1,7 @@
 //! A message that was accepted or rejected is not sent again, unless something kept the verdict from being written.
 
 use super::{Findings, View, Violation};
-use crate::hostile::case::{Answer, Arrival, Case, FaultKind};
+use crate::hostile::case::{Answer, Arrival, Case, FaultKind, ONCE};
 
 pub(super) fn check(view: &View<'_>, findings: &mut Findings) {
     let places = view.arrivals.iter().flat_map(|(ticket, places)| {
@@ -12,10 +12,12 @@ pub(super) fn check(view: &View<'_>, findings: &mut Findings) {
     for (ticket, destination, arrivals) in places {
         for pair in arrivals.windows(2) {
             let (first, second) = (pair[0], pair[1]);
-            if !matches!(first.answer, Answer::Accepted | Answer::Rejected) {
+            let once = destination == ONCE && first.answer.is_taken();
+            if !once && !matches!(first.answer, Answer::Accepted | Answer::Rejected) {
                 continue;
             }
-            match cause(view.case, first, second) {
+            let cause = cause(view.case, first, second, once);
+            match cause {
                 Some(kind) => *findings.repeats.entry(kind.as_str()).or_default() += 1,
                 None => {
                     let what = format!(
@@ -35,12 +37,16 @@ pub(super) fn check(view: &View<'_>, findings: &mut Findings) {
 }
 
 /// What explains that a verdict was not written before the message was sent again.
-fn cause(case: &Case, first: &Arrival, second: &Arrival) -> Option<FaultKind> {
+fn cause(case: &Case, first: &Arrival, second: &Arrival, once: bool) -> Option<FaultKind> {
     let written_by = first.answered_at.saturating_add(case.lease);
     let writing = written_by.min(second.at);
     let another = first.relay != second.relay;
     let explains = case.faults.iter().filter(|fault| {
         let overlaps = |from, until| fault.from <= until && fault.until >= from;
+        // Where nothing may come twice, only tables of an earlier time explain it.
+        if once && !matches!(fault.kind, FaultKind::Restore { .. } | FaultKind::Switch) {
+            return false;
+        }
         match fault.kind {
             FaultKind::Kill => fault.relay == Some(first.relay) && overlaps(first.at, writing),
             FaultKind::Recovery => overlaps(first.at, writing),
@@ -53,6 +59,7 @@ fn cause(case: &Case, first: &Arrival, second: &Arrival) -> Option<FaultKind> {
             FaultKind::Restore { copied } => {
                 written_by >= copied && fault.from <= second.at && fault.until >= first.at
             }
+            FaultKind::Switch => overlaps(first.at, writing),
             FaultKind::NumbersReset => false,
         }
     });
@@ -112,6 +119,29 @@ mod tests {
         case.faults.push(fault(FaultKind::Refusal, 0, LEASE));
         assert_eq!(caught(&case), ["duplicates"], "the relay knows what it sent");
         case.arrivals[1].relay = 2;
+        assert!(caught(&case).is_empty());
+    }
+
+    #[test]
+    fn what_must_not_come_twice_does_not_after_a_kill_or_a_lost_answer() {
+        let mut case = twice(2 * LEASE);
+        case.messages.insert(1, message("once"));
+        for arrival in &mut case.arrivals {
+            arrival.destination = "once".to_owned();
+        }
+        let kill = fault(FaultKind::Kill, 600, Micros::MAX);
+        case.faults.push(Fault {
+            relay: Some(1),
+            ..kill
+        });
+        assert_eq!(caught(&case), ["duplicates"]);
+        case.arrivals[0].answer = Answer::TakenUnheard;
+        assert_eq!(caught(&case), ["duplicates"]);
+        case.faults
+            .push(fault(FaultKind::Restore { copied: 600 }, LEASE, 3 * LEASE / 2));
+        assert!(caught(&case).is_empty());
+        case.faults.pop();
+        case.arrivals[0].answer = Answer::PutOff;
         assert!(caught(&case).is_empty());
     }
 

@@ -1,7 +1,7 @@
 //! Every honest message that was committed has one end at each of its destinations, in time, unchanged.
 
 use super::{View, Violation};
-use crate::hostile::case::{Commit, Fate, Honest, Ticket};
+use crate::hostile::case::{Answer, Commit, Fate, FaultKind, Honest, ONCE, Ticket};
 
 /// The databases keep milliseconds.
 const ROUNDING: u64 = 2_000;
@@ -63,7 +63,15 @@ fn broken(
     let accepted = view
         .arrivals(ticket, destination)
         .iter()
-        .any(|arrival| arrival.answer == crate::history::Answer::Accepted);
+        .any(|arrival| arrival.answer == Answer::Accepted);
+    if destination == ONCE && reason == "unknown_outcome" {
+        return (!may_be_unknown(view, ticket, message)).then(|| {
+            (
+                "lost",
+                "it is a dead letter because of unknown_outcome, and every outcome is known".to_owned(),
+            )
+        });
+    }
     if accepted && view.arrivals(ticket, destination).len() == 1 {
         return Some((
             "endings",
@@ -77,6 +85,14 @@ fn broken(
             format!("it is a dead letter because of {reason}, and was to be {fate:?}"),
         )
     })
+}
+
+/// Whether an answer was lost, or a relay may have been cut off between a send and its verdict.
+fn may_be_unknown(view: &View<'_>, ticket: Ticket, message: &Honest) -> bool {
+    let mut arrivals = view.arrivals(ticket, ONCE).iter();
+    let unheard = arrivals.any(|arrival| arrival.answer == Answer::TakenUnheard);
+    let mut faults = view.case.faults.iter();
+    unheard || faults.any(|fault| fault.kind != FaultKind::NumbersReset && fault.until >= message.began_at)
 }
 
 /// The reason as the plan spells it, so that it compares.
@@ -206,6 +222,18 @@ mod tests {
         assert!(caught(&case).is_empty());
         case.arrivals.push(accepted(1, "steady", 500));
         assert_eq!(caught(&case), ["endings"], "delivered and dead");
+    }
+
+    #[test]
+    fn an_unknown_outcome_needs_a_lost_answer_or_a_fault() {
+        let mut case = delivered();
+        case.messages.insert(1, message("once"));
+        case.arrivals = vec![accepted(1, "once", 500)];
+        case.rows[0] = row(1, "once", "dead_lettered");
+        case.rows[0].reason = Some("unknown_outcome".to_owned());
+        assert_eq!(caught(&case), ["lost"]);
+        case.faults.push(fault(FaultKind::Kill, 600, u64::MAX));
+        assert!(caught(&case).is_empty());
     }
 
     #[test]

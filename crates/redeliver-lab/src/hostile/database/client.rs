@@ -59,9 +59,8 @@ impl Connection {
 
     pub(in crate::hostile) async fn execute(&mut self, sql: &str) -> std::result::Result<(), Failure> {
         match self {
-            Self::Sqlite(connection) => {
-                tokio::task::block_in_place(|| connection.execute_batch(sql)).map_err(of_sqlite)
-            }
+            Self::Sqlite(connection) => tokio::task::block_in_place(|| connection.execute_batch(sql))
+                .map_err(|error| of_sqlite(&error)),
             Self::Postgres(client) => client
                 .batch_execute(sql)
                 .await
@@ -72,9 +71,8 @@ impl Connection {
 
     pub(in crate::hostile) async fn rows(&mut self, sql: &str) -> std::result::Result<Vec<Texts>, Failure> {
         match self {
-            Self::Sqlite(connection) => {
-                tokio::task::block_in_place(|| sqlite_rows(connection, sql)).map_err(of_sqlite)
-            }
+            Self::Sqlite(connection) => tokio::task::block_in_place(|| sqlite_rows(connection, sql))
+                .map_err(|error| of_sqlite(&error)),
             Self::Postgres(client) => {
                 let messages = client
                     .simple_query(sql)
@@ -127,7 +125,7 @@ fn mysql_texts(row: MysqlRow) -> Texts {
     texts.collect()
 }
 
-fn of_sqlite(error: rusqlite::Error) -> Failure {
+fn of_sqlite(error: &rusqlite::Error) -> Failure {
     Failure::Refused(error.to_string())
 }
 

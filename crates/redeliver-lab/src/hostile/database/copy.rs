@@ -6,7 +6,10 @@ use tokio::process::Command;
 
 use super::{Family, Home};
 use crate::crash::{
-    database::{postgres, server::program},
+    database::{
+        postgres,
+        server::{patiently, program},
+    },
     error::{CannotTorment, Result, While as _},
 };
 
@@ -51,8 +54,19 @@ impl Home {
                 run(load.arg(&name), Some(copy), None).await?;
             }
         }
-        let old = std::mem::replace(&mut self.name, name);
-        self.host.drop_database(&old).await;
+        self.name = name;
+        Ok(())
+    }
+
+    /// Gives the database the name of an older one, which ends.
+    pub(in crate::hostile) async fn rename(&mut self, name: String) -> Result<()> {
+        // Connections that are opened meanwhile are ended too.
+        patiently("replace the old database", async || {
+            self.host.drop_database(&name).await;
+            self.host.rename(&self.name, &name).await
+        })
+        .await?;
+        self.name = name;
         Ok(())
     }
 

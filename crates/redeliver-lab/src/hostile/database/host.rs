@@ -163,6 +163,12 @@ impl Host {
         }
     }
 
+    pub(super) async fn rename(&self, from: &str, to: &str) -> Result<()> {
+        let mut connection = self.connect_to_server().await?.ok_or_else(no_server)?;
+        let sql = format!("ALTER DATABASE {from} RENAME TO {to}");
+        connection.execute(&sql).await.during("rename a database")
+    }
+
     /// Ends the server as a crash would, and starts it again after a while.
     pub(in crate::hostile) async fn restart(&self, after: Duration) -> Result<()> {
         if let Some(server) = self.server.lock().await.as_mut() {
@@ -226,6 +232,11 @@ impl Home {
 
     pub(in crate::hostile) async fn end(self) {
         self.host.drop_database(&self.name).await;
+    }
+
+    /// Drops a database that this one has replaced.
+    pub(in crate::hostile) async fn drop_other(&self, name: &str) {
+        self.host.drop_database(name).await;
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {

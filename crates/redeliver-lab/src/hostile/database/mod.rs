@@ -68,7 +68,7 @@ impl Family {
     }
 
     /// The database's time, so many milliseconds from now.
-    pub(super) fn from_now(self, millis: i64) -> String {
+    pub(super) fn time_in(self, millis: i64) -> String {
         match self {
             Self::Sqlite => {
                 format!("CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER) + {millis}")
