@@ -30,6 +30,12 @@ pub(super) trait Known: Columns {
         Ok(T::try_from(self.number()?).unwrap_or_default())
     }
 
+    /// How often something was done, which one more never makes too many: a producer may have written anything.
+    fn times(&mut self) -> Result<u32> {
+        let most = i64::from(i32::MAX);
+        Ok(u32::try_from(self.number()?.clamp(0, most)).unwrap_or_default())
+    }
+
     /// A truth value that is always there.
     fn flag(&mut self) -> Result<bool> {
         Ok(self.number()? != 0)
@@ -76,8 +82,8 @@ pub(super) fn message(row: &mut dyn Columns) -> Result<Message> {
         not_before: row.time()?,
         expires_at: row.time()?,
         created_at: row.known_time()?,
-        attempts: row.count()?,
-        redrives: row.count()?,
+        attempts: row.times()?,
+        redrives: row.times()?,
         next_attempt_at: row.time()?,
         last_attempt_at: row.time()?,
         last_error: row.text()?,

@@ -185,3 +185,7 @@ impl Drop for Folder {
 pub(crate) fn open(url: &str) -> SqliteStore {
     SqliteStore::open(url, Names::default()).unwrap()
 }
+
+pub(crate) fn open_in_memory() -> SqliteStore {
+    SqliteStore::in_memory().unwrap()
+}

@@ -7,6 +7,7 @@ use rusqlite::{CachedStatement, Connection, MAIN_DB, OpenFlags, Transaction, con
 
 use super::{
     error::{Failure, interpret, interpret_opening},
+    file::{Generation, NamedFile},
     row::SqliteColumns,
 };
 use crate::{
@@ -35,17 +36,35 @@ pub(super) enum Purpose {
 /// The open connections to one database.
 #[derive(Debug)]
 pub(super) struct Database {
-    write: Mutex<Connection>,
+    write: Mutex<Opened>,
     /// None in memory, where a second connection would be another database.
-    read: Option<Readers>,
+    readers: Option<Readers>,
 }
 
-/// Connections that only look.
+/// Connections that only look, and the file that all are to.
 #[derive(Debug)]
 struct Readers {
-    relay: Mutex<Connection>,
-    operator: Mutex<Connection>,
-    counter: Mutex<Connection>,
+    file: NamedFile,
+    relay: Mutex<Opened>,
+    operator: Mutex<Opened>,
+    counter: Mutex<Opened>,
+}
+
+/// A connection, and which file it is to.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    pub(super) generation: Generation,
+}
+
+impl Opened {
+    fn first(connection: Connection) -> Mutex<Self> {
+        let generation = Generation::FIRST;
+        Mutex::new(Self {
+            connection,
+            generation,
+        })
+    }
 }
 
 impl Database {
@@ -53,8 +72,8 @@ impl Database {
         let connection = Connection::open_in_memory().map_err(interpret)?;
         prepare(&connection).map_err(interpret)?;
         Ok(Self {
-            write: Mutex::new(connection),
-            read: None,
+            write: Opened::first(connection),
+            readers: None,
         })
     }
 
@@ -66,36 +85,59 @@ impl Database {
             return Err(StoreError::new(StoreErrorKind::ReadOnly, what)
                 .next("let this user write to it and to its folder"));
         }
-        let read = || -> Result<Mutex<Connection>> {
-            let read = connect(path)?;
-            read.pragma_update(None, "query_only", true).map_err(interpret)?;
-            Ok(Mutex::new(read))
-        };
+        let file = NamedFile::new(path)?;
+        let read = || -> Result<Mutex<Opened>> { Ok(Opened::first(connect_to_read(path)?)) };
         Ok(Self {
-            write: Mutex::new(write),
-            read: Some(Readers {
+            write: Opened::first(write),
+            readers: Some(Readers {
                 relay: read()?,
                 operator: read()?,
                 counter: read()?,
+                file,
             }),
         })
     }
 
     /// Whether statements run where they are awaited, instead of on a thread that may block.
     pub(super) const fn inline(&self) -> bool {
-        self.read.is_none()
+        self.readers.is_none()
+    }
+
+    /// The connection for this purpose, to the file that has the name now.
+    pub(super) fn current(&self, purpose: Purpose) -> Result<MutexGuard<'_, Opened>> {
+        let mut opened = self.connection(purpose);
+        if let Some(readers) = &self.readers {
+            let generation = readers.file.generation()?;
+            if opened.generation != generation {
+                // Its last words would go to the log of the file that has the name now.
+                let config = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+                opened.connection.set_db_config(config, true).map_err(interpret)?;
+                opened.connection = match purpose {
+                    Purpose::Write | Purpose::Schema => connect(readers.file.path())?,
+                    _ => connect_to_read(readers.file.path())?,
+                };
+                opened.generation = generation;
+            }
+        }
+        Ok(opened)
     }
 
     /// A panic in the middle of a transaction has rolled it back: the connection is as good as before.
-    pub(super) fn connection(&self, purpose: Purpose) -> MutexGuard<'_, Connection> {
-        let connection = match (&self.read, purpose) {
-            (Some(read), Purpose::Read) => &read.relay,
-            (Some(read), Purpose::Look | Purpose::Version) => &read.operator,
-            (Some(read), Purpose::Count) => &read.counter,
+    pub(super) fn connection(&self, purpose: Purpose) -> MutexGuard<'_, Opened> {
+        let connection = match (&self.readers, purpose) {
+            (Some(readers), Purpose::Read) => &readers.relay,
+            (Some(readers), Purpose::Look | Purpose::Version) => &readers.operator,
+            (Some(readers), Purpose::Count) => &readers.counter,
             _ => &self.write,
         };
         connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn connect_to_read(path: &Path) -> Result<Connection> {
+    let read = connect(path)?;
+    read.pragma_update(None, "query_only", true).map_err(interpret)?;
+    Ok(read)
 }
 
 fn connect(path: &Path) -> Result<Connection> {
@@ -173,6 +215,8 @@ pub(super) struct Session<'a> {
     pub(super) transaction: Transaction<'a>,
     pub(super) names: &'a Names,
     pub(super) now: Timestamp,
+    /// Which file it is of, of those that had the name one after the other.
+    pub(super) file: u64,
 }
 
 /// What a piece of work ends with.

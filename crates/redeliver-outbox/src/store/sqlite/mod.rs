@@ -20,6 +20,7 @@ mod connection;
 mod desk;
 mod error;
 mod fan_out;
+mod file;
 mod lease;
 mod reader;
 mod row;
@@ -119,7 +120,7 @@ impl SqliteStore {
     /// Runs SQL beside the store, on its writing connection: for tests, and for checkers that look at every write.
     #[doc(hidden)]
     pub fn with_connection<T>(&self, work: impl FnOnce(&Connection) -> T) -> T {
-        work(&self.database.connection(Purpose::Write))
+        work(&self.database.connection(Purpose::Write).connection)
     }
 
     /// Does a piece of work in a transaction of its own.
@@ -152,9 +153,10 @@ impl SqliteStore {
             }
             Purpose::Write | Purpose::Schema => TransactionBehavior::Immediate,
         };
-        let connection = self.database.connection(purpose);
+        let opened = self.database.current(purpose)?;
         let session = Session {
-            transaction: Transaction::new_unchecked(&connection, behavior)?,
+            transaction: Transaction::new_unchecked(&opened.connection, behavior)?,
+            file: opened.generation.number(),
             names: &self.names,
             now: (self.clock)(),
         };

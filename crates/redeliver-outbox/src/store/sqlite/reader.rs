@@ -19,6 +19,9 @@ use crate::{
     },
 };
 
+/// Where the statements of this file have the lane.
+const LANE_COLUMN: usize = 5;
+
 #[derive(Debug)]
 pub(super) struct SqliteReader {
     store: SqliteStore,
@@ -32,6 +35,21 @@ struct Place {
     /// The shard that was read first the last time: the next one is first the next time, or a full shard would starve the others.
     first: u16,
     told: Told,
+    /// The last number that was given when it was last asked.
+    sequence: i64,
+    /// Which file the last read was of, of those that had the name one after the other.
+    file: u64,
+}
+
+impl Place {
+    /// The file was replaced by another, or `sqlite_sequence` was set back: numbers are given a second time, behind the cursors.
+    fn begin_again_where_numbers_are_given_again(&mut self, sequence: i64, file: u64) {
+        if sequence < self.sequence || file != self.file {
+            tracing::info!(target: "redeliver", "the SQLite file is another, or gives numbers again: every message is read again");
+            self.cursors.values_mut().for_each(|cursor| *cursor = 0);
+        }
+        (self.sequence, self.file) = (sequence, file);
+    }
 }
 
 impl SqliteReader {
@@ -68,6 +86,10 @@ impl Reader for SqliteReader {
 
 fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found, Place)> {
     let shards = serde_json::Value::from_iter(place.cursors.keys().copied()).to_string();
+    let (sequence, highest): (i64, i64) = session.row(include_str!("sql/read_sequence.sql"), [], |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    place.begin_again_where_numbers_are_given_again(sequence, session.file);
     let mut found = Found {
         now: session.now,
         ..Found::default()
@@ -79,6 +101,16 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
     place.told = place.told.tell(acted, &mut found);
     let (due, more_due) = read_due(session, demand.due, &shards)?;
     found.due = due;
+    if highest > sequence {
+        let room = row::limit(demand.due - found.due.len());
+        let strange = session.read(
+            include_str!("sql/read_strange.sql"),
+            (sequence, &shards, room),
+            message,
+        )?;
+        found.due.extend(strange);
+    }
+    let more_due = more_due || (demand.due > 0 && found.due.len() == demand.due);
     let more_fresh = read_fresh(session, &mut place, demand.fresh, &mut found)?;
     found.more = more_due || more_fresh;
     let next: Option<i64> = session.row(
@@ -94,21 +126,47 @@ fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand) -> Done<
     // A shard that is not owned has been read nowhere: its lanes are complete and empty.
     let cursor = place.cursors.get(&demand.shard).copied().unwrap_or(0);
     let one_more = demand.limit.saturating_add(1);
-    let mut messages = session.read(
-        include_str!("sql/read_lane.sql"),
-        (
-            demand.shard,
-            &demand.destination,
-            &demand.key,
-            demand.from,
-            cursor,
-            row::limit(one_more),
-        ),
-        message,
-    )?;
+    let mut messages = match &demand.key {
+        Some(key) if key.contains(char::REPLACEMENT_CHARACTER) => {
+            read_odd_lane(session, demand, key, cursor, one_more)?
+        }
+        _ => session.read(
+            include_str!("sql/read_lane.sql"),
+            (
+                demand.shard,
+                &demand.destination,
+                &demand.key,
+                demand.from,
+                cursor,
+                row::limit(one_more),
+            ),
+            message,
+        )?,
+    };
     let complete = messages.len() <= demand.limit || planted(Plant::LaneReadEndsEarly);
     messages.truncate(demand.limit);
     Ok(LaneFound { messages, complete })
+}
+
+/// A lane whose bytes may be no UTF-8: rows are compared as they are read.
+fn read_odd_lane(
+    session: &Session<'_>,
+    demand: &LaneDemand,
+    key: &str,
+    cursor: i64,
+    limit: usize,
+) -> Done<Vec<Message>> {
+    let mut statement = session.prepare(include_str!("sql/read_odd_lane.sql"))?;
+    let mut rows = statement.query((demand.shard, &demand.destination, demand.from, cursor))?;
+    let mut messages = Vec::new();
+    while messages.len() < limit
+        && let Some(row) = rows.next()?
+    {
+        if row::text(row, LANE_COLUMN)?.as_deref() == Some(key) {
+            messages.push(message(&mut row::SqliteColumns::of(row))?);
+        }
+    }
+    Ok(messages)
 }
 
 fn read_due(session: &Session<'_>, at_most: usize, shards: &str) -> Done<(Vec<Message>, bool)> {
@@ -146,7 +204,7 @@ fn read_fresh(session: &Session<'_>, place: &mut Place, at_most: usize, found: &
         }
         let rows = session.read(
             include_str!("sql/read_fresh.sql"),
-            (shard, *cursor, row::limit(room)),
+            (shard, *cursor, row::limit(room), place.sequence),
             message,
         )?;
         if let Some(last) = rows.last() {

@@ -8,7 +8,7 @@ SELECT
     CASE WHEN ?3 IS NULL THEN last_attempt_at ELSE ?4 END,
     ?5, ?6, ?7 AND lane IS NOT NULL, ?4, ?10
 FROM redeliver_outbox
-WHERE number = ?1 AND salt & 4611686018427387903 = ?9 AND shard = ?2 AND redrives = ?8 AND (?3 IS NULL OR attempts IN (?3 - 1, ?3))
+WHERE number = ?1 AND salt & 4611686018427387903 = ?9 AND shard = ?2 AND MIN(redrives, 2147483647) = ?8 AND (?3 IS NULL OR MIN(attempts, 2147483647) IN (?3 - 1, ?3))
 -- The same message again, live after a restore: it dies once more.
 ON CONFLICT (number, salt) DO UPDATE
 SET attempts = excluded.attempts, redrives = excluded.redrives, last_attempt_at = excluded.last_attempt_at,

@@ -5,4 +5,4 @@ SELECT
     number, salt, shard, destination, topic, lane, CASE WHEN ?7 THEN payload END, CASE WHEN ?7 THEN payload_binary END,
     content_type, headers, traceparent, created_at, ?3, redrives, last_error, ?4, ?5
 FROM redeliver_outbox
-WHERE number = ?1 AND salt & 4611686018427387903 = ?8 AND shard = ?2 AND redrives = ?6 AND attempts IN (?3 - 1, ?3)
+WHERE number = ?1 AND salt & 4611686018427387903 = ?8 AND shard = ?2 AND MIN(redrives, 2147483647) = ?6 AND MIN(attempts, 2147483647) IN (?3 - 1, ?3)
