@@ -30,3 +30,5 @@ mod sequence;
 mod settle;
 #[path = "postgres/standby.rs"]
 mod standby;
+#[path = "postgres/tenant.rs"]
+mod tenant;

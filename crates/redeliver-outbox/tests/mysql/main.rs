@@ -9,3 +9,4 @@ mod overview;
 mod recovery;
 mod settle;
 mod support;
+mod tenant;
