@@ -38,3 +38,5 @@ mod settle;
 mod standby;
 #[path = "postgres/strange.rs"]
 mod strange;
+#[path = "postgres/tenant.rs"]
+mod tenant;

@@ -22,6 +22,7 @@ macro_rules! suite {
             mod overview;
             mod recovery;
             mod settle;
+            mod tenant;
         }
     };
 }

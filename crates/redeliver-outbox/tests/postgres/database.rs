@@ -10,7 +10,7 @@ use redeliver_outbox::{
     desk::{Layout, Schema as _},
     store::{
         Attempted, Beat, Claimed, Demand, Found, Lease, Names, PostgresOptions, PostgresStore, Reader,
-        Settlement, Store as _, Verdict, WorkerId,
+        Settlement, Store as _, StoreError, Verdict, WorkerId,
     },
 };
 use tokio_postgres::{Client, NoTls, SimpleQueryMessage};
@@ -139,13 +139,17 @@ pub(crate) fn worker(name: &str) -> WorkerId {
 }
 
 pub(crate) async fn beat(store: &PostgresStore, name: &str, lease: Duration) {
+    try_beat(store, name, lease).await.unwrap();
+}
+
+pub(crate) async fn try_beat(store: &PostgresStore, name: &str, lease: Duration) -> Result<(), StoreError> {
     let beat = Beat {
         worker: worker(name),
         lease,
         in_flight: 0,
         destinations: redeliver_outbox::live::Live::new(),
     };
-    store.beat(&beat).await.unwrap();
+    store.beat(&beat).await.map(|_| ())
 }
 
 /// A worker that lives and owns every shard that it can get.

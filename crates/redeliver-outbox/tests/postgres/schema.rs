@@ -1,10 +1,12 @@
+use std::time::Duration;
+
 use redeliver_outbox::{
     MessageId,
     desk::{Layout, Schema as _},
     store::{Store as _, StoreErrorKind},
 };
 
-use crate::database::{Database, owner, scalar, worker};
+use crate::database::{Database, owner, scalar, try_beat, worker};
 
 const LAYOUT: Layout = Layout { shards: 4 };
 
@@ -96,6 +98,31 @@ async fn missing_and_older_and_newer_tables_are_told_apart() {
     store.migrate(LAYOUT, Some(0)).await.unwrap();
     let error = store.leave(&worker("w")).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::NotMigrated, "{error}");
+}
+
+#[tokio::test]
+async fn a_worker_that_runs_notices_other_tables_at_its_next_beat() {
+    let (database, store) = Database::migrated(4).await;
+    let lease = Duration::from_secs(60);
+    assert_eq!(owner(&store, "w").await.len(), 4);
+    let client = database.client().await;
+    let newest = store.version().await.unwrap();
+    let newer = "INSERT INTO redeliver_migrations (version, name) VALUES (99, 'later')".to_owned();
+    let older = format!("DELETE FROM redeliver_migrations WHERE version >= {newest}");
+    let same = format!("INSERT INTO redeliver_migrations (version, name) VALUES ({newest}, 'same')");
+    for (change, kind) in [
+        (newer, StoreErrorKind::TooNew),
+        (older, StoreErrorKind::NotMigrated),
+    ] {
+        client.batch_execute(&change).await.unwrap();
+        let error = try_beat(&store, "w", lease).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        let error = store.claim(&worker("w"), 1, 1).await.unwrap_err();
+        assert_eq!(error.kind(), kind, "every statement after that: {error}");
+    }
+    client.batch_execute(&same).await.unwrap();
+    try_beat(&store, "w", lease).await.unwrap();
+    store.claim(&worker("w"), 1, 1).await.unwrap();
 }
 
 #[tokio::test]

@@ -14,6 +14,8 @@ use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, S
 use crate::{Timestamp, live};
 
 pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
+    // Tables can be migrated or restored while a relay runs.
+    inner.check_again();
     let session = inner.session().await?;
     let lease = value::wait_millis(beat.lease);
     let in_flight = value::attempt(beat.in_flight);

@@ -82,7 +82,7 @@ struct Inner {
     names: Names,
     history: History,
     patience: Duration,
-    /// Whether the tables have been seen to be of this program's version.
+    /// Whether the tables were of this program's version when that was last checked.
     fits: AtomicBool,
     sweeps: Sweeps,
 }
@@ -165,9 +165,14 @@ impl Inner {
             Either::Right(_) => Err(error::silent(self.patience)),
         };
         if matches!(&result, Err(error) if error.kind() == StoreErrorKind::NotMigrated) {
-            self.fits.store(false, Ordering::Relaxed);
+            self.check_again();
         }
         result
+    }
+
+    /// Lets the next piece of work check the version of the tables.
+    fn check_again(&self) {
+        self.fits.store(false, Ordering::Relaxed);
     }
 }
 
