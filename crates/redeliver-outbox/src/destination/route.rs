@@ -84,7 +84,7 @@ impl Route {
     pub fn to(destination: impl Destination + 'static) -> Self {
         Self {
             destination: Arc::new(destination),
-            policy: Policy::STANDARD,
+            policy: Policy::DELIVERY,
             lane: LanePolicy::default(),
             timeout: Duration::from_secs(30),
             concurrency: limits::CONCURRENCY,
