@@ -238,6 +238,7 @@ pub(super) async fn s185_what_a_worker_tells_of_its_destinations_is_read(factory
         latency_p99_ms: Some(250.0),
         held: 7,
         until: Some(Timestamp::from_millis(1_763_238_744_123)),
+        since: Some(Timestamp::from_millis(1_763_238_700_123)),
         detail: "503 \"Service\" Unavailable 🦀".to_owned(),
     };
     let live = Live::from([("billing".to_owned(), figures)]);

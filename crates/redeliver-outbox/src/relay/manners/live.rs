@@ -33,6 +33,10 @@ impl Conduct {
             latency_p99_ms: recent.p99_ms,
             held: 0,
             until: until.map(|until| time.plus(until.since(now))),
+            since: self
+                .open_since
+                .filter(|_| matches!(state, LiveState::Open | LiveState::Probing))
+                .map(|since| time.minus(now.since(since))),
             detail: detail.to_owned(),
         }
     }
