@@ -22,7 +22,7 @@ const MAX_QUOTED: usize = 80;
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Retry policy")]
 pub(crate) struct PolicyFlags {
-    /// Start from this preset: interactive, standard, batch, reconnect, aws-standard, grpc or finagle [default: standard]
+    /// Start from this preset: interactive, standard, batch, reconnect, aws-standard, grpc, finagle or delivery [default: standard]
     #[arg(long, value_name = "NAME", value_parser = parse_preset, conflicts_with = "policy")]
     pub(crate) preset: Option<String>,
     /// Start from the policy in this TOML file

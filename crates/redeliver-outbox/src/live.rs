@@ -49,6 +49,9 @@ pub struct LiveFigures {
     /// When it is tried again, if it rests or its breaker is open.
     #[serde(with = "millis", skip_serializing_if = "Option::is_none")]
     pub until: Option<Timestamp>,
+    /// Since when its circuit is open, if it is. Of several workers, the first.
+    #[serde(with = "millis", skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
     /// Why it is as it is: the last failure, or what the hold says.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
@@ -146,6 +149,7 @@ impl LiveFigures {
         } else if other.state == self.state {
             self.until = self.until.max(other.until);
         }
+        self.since = [self.since, other.since].into_iter().flatten().min();
         self.in_flight += other.in_flight;
         self.limit += other.limit;
         self.ceiling += other.ceiling;
@@ -259,6 +263,7 @@ mod tests {
             failed_per_second: 2.0,
             latency_p99_ms: Some(30.0),
             until: Some(Timestamp::from_millis(7)),
+            since: Some(Timestamp::from_millis(3)),
             detail: "connection refused".to_owned(),
             ..LiveFigures::default()
         });
@@ -270,6 +275,7 @@ mod tests {
                 (LiveState::Open, "connection refused")
             );
             assert_eq!(sum.until, Some(Timestamp::from_millis(7)));
+            assert_eq!(sum.since, Some(Timestamp::from_millis(3)));
             assert_eq!((sum.rate, sum.latency_p99_ms), (None, Some(80.0)));
         }
     }

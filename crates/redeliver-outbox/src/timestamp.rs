@@ -41,6 +41,12 @@ impl Timestamp {
         Self(self.0.saturating_add(millis_up(duration)))
     }
 
+    /// So much earlier, to the millisecond.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(millis_up(duration)))
+    }
+
     /// How long after `earlier`; zero if it is before.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {

@@ -55,6 +55,15 @@ impl Policy {
         .unlimited_attempts()
         .jitter(Jitter::Equal);
 
+    /// The default of the relay's destinations: 5 s to 6 h, ×3, ±10 %, 20 attempts in about 3 days. No attempt is made once a
+    /// message is a week old, however long an open circuit or a pause deferred it. A `Retry-After` of up to a day is obeyed.
+    pub const DELIVERY: Self = Self::exponential(ms(5_000), ms(6 * 3_600_000))
+        .multiplier(3.0)
+        .max_attempts(20)
+        .jitter(Jitter::Proportional(0.1))
+        .retry_after_max(ms(24 * 3_600_000))
+        .deadline(ms(7 * 24 * 3_600_000));
+
     /// The policy of the preset with this name.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
@@ -73,7 +82,7 @@ impl Default for Policy {
 }
 
 /// Every preset, the documents' four first.
-pub const PRESETS: [Preset; 7] = [
+pub const PRESETS: [Preset; 8] = [
     Preset {
         name: "interactive",
         purpose: "a person is waiting",
@@ -109,6 +118,11 @@ pub const PRESETS: [Preset; 7] = [
         purpose: "Finagle's revival of a dead node",
         policy: Policy::FINAGLE,
     },
+    Preset {
+        name: "delivery",
+        purpose: "the relay's destinations",
+        policy: Policy::DELIVERY,
+    },
 ];
 
 impl Backoff {
@@ -136,5 +150,26 @@ mod tests {
             assert_eq!(Policy::preset(preset.name), Some(preset.policy));
         }
         assert_eq!(Policy::preset("heroic"), None);
+    }
+
+    /// The table of docs/destinations.md: the waits in seconds, and their true sums.
+    #[test]
+    fn deliveries_are_retried_for_about_three_days() {
+        let policy = Policy::DELIVERY;
+        let waits = [5, 15, 45, 135, 405, 1_215, 3_645, 10_935, 21_600, 21_600];
+        let mut totals = (Duration::ZERO, Duration::ZERO);
+        for retry in 0..policy.max_attempts.unwrap_or_default() - 1 {
+            let wait = waits[(retry as usize).min(waits.len() - 1)] * 1_000;
+            assert_eq!(
+                policy.bounds(retry),
+                (ms(wait * 9 / 10), ms(wait * 11 / 10)),
+                "{retry}"
+            );
+            let (shortest, longest) = policy.bounds(retry);
+            totals = (totals.0 + shortest, totals.1 + longest);
+        }
+        // 63 h 30 min and 77 h 36 min 40 s: 70 h 33 min 20 s, and a tenth less or more.
+        assert_eq!(totals, (ms(228_600_000), ms(279_400_000)));
+        assert!(policy.deadline.is_some_and(|age| age > totals.1 * 2));
     }
 }

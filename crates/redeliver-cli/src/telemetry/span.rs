@@ -193,7 +193,7 @@ impl Came {
     fn unjudged(word: &'static str, outcome: &Outcome) -> Self {
         let (class, error) = match outcome {
             Outcome::Delivered => ("", ""),
-            Outcome::Retry { reason, .. } => ("transient", reason.as_str()),
+            Outcome::Retry { reason, .. } | Outcome::Unreachable { reason } => ("transient", reason.as_str()),
             Outcome::Reject { reason, .. } => ("permanent", reason.as_str()),
             Outcome::Disable { reason } => ("gone", reason.as_str()),
             Outcome::Ambiguous { reason, .. } => ("unknown", reason.as_str()),

@@ -92,6 +92,7 @@ mod tests {
         let about = About {
             database: address,
             routes: Routes::new(),
+            inbox: None,
         };
         let metrics = Metrics::of(counting, Arc::default(), &about.routes);
         let guard = Guard::new(&ServerSettings::default());

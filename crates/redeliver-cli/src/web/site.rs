@@ -1,10 +1,12 @@
 //! What every answer is made from.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use redeliver_outbox::{
+    Timestamp,
     desk::{
-        self, Desk, Discreet, Finding, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport, Storage,
+        self, Desk, Discreet, Filter, Finding, IssueDetail, JobDesk, Outlook, StandingLane, StatusReport,
+        Storage,
     },
     destination::Routes,
 };
@@ -16,6 +18,7 @@ use super::{
     pulse::Pulse,
     sampled::{Counted, Sampled},
 };
+use crate::commands::outbox::dead::forgotten_warning;
 
 /// The outbox behind the desk, and who may come to it.
 #[derive(Debug)]
@@ -63,6 +66,8 @@ pub(crate) struct About {
     pub(crate) database: String,
     /// Where messages go.
     pub(crate) routes: Routes,
+    /// How long ids are kept in the inbox; none for ever.
+    pub(crate) inbox: Option<Duration>,
 }
 
 impl Site {
@@ -172,6 +177,12 @@ impl Site {
     }
 
     /// What comes due within a day.
+    /// What to know before these dead letters are redriven.
+    pub(crate) async fn forgotten_warning(&self, filter: &Filter) -> Result<Option<String>, Problem> {
+        let (desk, now) = (&*self.desk, Timestamp::wall());
+        Ok(forgotten_warning(desk, filter, self.about.inbox, now).await?)
+    }
+
     pub(crate) async fn outlook(&self) -> Result<Option<Counted<Outlook>>, Problem> {
         let desk = Arc::clone(&self.desk);
         self.known

@@ -110,7 +110,7 @@ fn the_schema_knows_every_setting() {
     }
 }
 
-const PRESETS: [&str; 7] = [
+const PRESETS: [&str; 8] = [
     "interactive",
     "standard",
     "batch",
@@ -118,6 +118,7 @@ const PRESETS: [&str; 7] = [
     "aws-standard",
     "grpc",
     "finagle",
+    "delivery",
 ];
 
 #[test]

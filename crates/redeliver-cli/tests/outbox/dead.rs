@@ -495,3 +495,26 @@ fn what_may_have_arrived_is_not_sent_twice_where_it_must_not_be() {
         assert_eq!(test.out.contains("(unknown_outcome)"), sent == 1, "{}", test.out);
     }
 }
+
+/// A consumer's inbox may have forgotten the id of a dead letter that was attempted a week ago; one that was never sent harms nobody.
+#[test]
+fn a_redrive_of_what_inboxes_have_forgotten_warns() {
+    let folder = quarantined(3);
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    let day = 24 * 3_600_000;
+    for (number, days, attempts) in [(1, 8, 2), (2, 8, 0), (3, 6, 2)] {
+        let past = format!(
+            "UPDATE redeliver_dead SET created_at = created_at - {}, attempts = {attempts} WHERE number = {number}",
+            days * day
+        );
+        database.execute(&past, []).unwrap();
+    }
+    drop(database);
+    for (number, warned) in [("1", true), ("2", false), ("3", false)] {
+        let redriven = folder.run(&["dead", "redrive", number]).done();
+        let told = redriven
+            .err
+            .contains("1 dead letter was attempted, and inserted more than 7d ago");
+        assert_eq!(told, warned, "{number}: {}", redriven.err);
+    }
+}

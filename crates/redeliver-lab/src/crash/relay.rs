@@ -101,6 +101,10 @@ impl Workshop {
                  headers = {{ {RUN} = \"{run}\" }}\n\
                  policy = {{ base = \"20ms\", max = \"200ms\", max_attempts = {attempts} }}\n"
             ));
+            // It puts all off, and its messages are to run out of attempts.
+            if name == BRITTLE {
+                text.push_str("manners = { breaker = \"off\" }\n");
+            }
         }
         text
     }

@@ -195,8 +195,7 @@ fn answer(state: &mut State, temper: Temper, now: u64, calm: bool) -> (bool, Opt
     if temper.dead.is_some_and(|(from, to)| now >= from && now < to) {
         return (
             false,
-            Some(Outcome::Retry {
-                class: Class::Transient,
+            Some(Outcome::Unreachable {
                 reason: reason("connection refused"),
             }),
         );
@@ -270,7 +269,7 @@ pub(super) const fn kind(outcome: &Outcome) -> Kind {
             class: Class::Throttled { after: Some(_) },
             ..
         } => Kind::Throttled,
-        Outcome::Retry { .. } => Kind::Retry,
+        Outcome::Retry { .. } | Outcome::Unreachable { .. } => Kind::Retry,
         Outcome::Disable { .. } => Kind::Gone,
         Outcome::Reject { .. } => Kind::Reject,
         Outcome::Ambiguous { asked: Some(_), .. } => Kind::Open,

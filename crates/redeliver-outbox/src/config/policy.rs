@@ -1,6 +1,6 @@
 //! A destination's retry policy, in the policy's own form.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use redeliver::{PRESETS, Policy};
 use serde::{
@@ -15,15 +15,24 @@ use toml::de::DeValue;
 
 use super::{error::ConfigError, nearest, section::Field};
 
+/// The preset that a table without one begins with, as a destination without a policy does.
+const DEFAULT: &str = "delivery";
+
 /// The name of a preset, or a table such as `{ preset = "batch", max_attempts = 20 }`.
 pub(super) fn read(field: &Field<'_, '_>) -> Result<Policy, ConfigError> {
     if let DeValue::String(name) = field.value {
         let names: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
         field.word(&names)?;
-        return Ok(Policy::preset(name).unwrap_or_default());
+        return Ok(Policy::preset(name).unwrap_or(Policy::DELIVERY));
     }
     let section = field.section()?;
+    let default = DeValue::String(Cow::Borrowed(DEFAULT));
+    let preset = section
+        .get("preset")
+        .is_none()
+        .then_some(("preset", Plain(&default)));
     let entries = section.fields().map(|(name, field)| (name, Plain(field.value)));
+    let entries = preset.into_iter().chain(entries);
     let entries = MapDeserializer::new(entries);
     Policy::deserialize(entries).map_err(|problem| {
         if let Some(Err(stranger)) = problem.allowed.map(|allowed| section.only(allowed)) {

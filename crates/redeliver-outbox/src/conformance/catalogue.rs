@@ -4,9 +4,9 @@ use futures_core::future::LocalBoxFuture;
 
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, job, job_desk, job_trouble, lane, lease, migrate, model, order, overview, page, park, patch,
-    payload, query, read, redrive, redrive_order, replay, retain, search, settle, status, times, twice,
-    write,
+    issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order, overview, page, park,
+    patch, payload, query, read, redrive, redrive_order, replay, retain, search, settle, status, times,
+    twice, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -265,6 +265,10 @@ macro_rules! __conformance_catalogue {
                 s130_only_what_is_old_is_forgotten
                 s131_much_is_forgotten_in_steps
                 s132_what_arrived_late_does_not_keep_the_history_behind_it
+            }
+            kept_ids {
+                s480_a_key_is_kept_while_its_message_can_be_sent
+                s481_an_id_in_the_inbox_is_kept_while_its_message_can_be_sent
             }
             migrate {
                 s140_a_place_without_tables_says_so

@@ -244,6 +244,7 @@ pub(super) async fn s185_what_a_worker_tells_of_its_destinations_is_read(factory
             reason: "a trigger refused \"it\"".to_owned(),
         }],
         until: Some(Timestamp::from_millis(1_763_238_744_123)),
+        since: Some(Timestamp::from_millis(1_763_238_700_123)),
         detail: "503 \"Service\" Unavailable 🦀".to_owned(),
     };
     let live = Live::from([("billing".to_owned(), figures)]);

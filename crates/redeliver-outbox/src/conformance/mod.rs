@@ -33,6 +33,7 @@ mod issue;
 mod job;
 mod job_desk;
 mod job_trouble;
+mod kept_ids;
 mod lane;
 mod lease;
 mod migrate;

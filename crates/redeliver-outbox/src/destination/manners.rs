@@ -21,7 +21,7 @@ pub struct Manners {
     /// The retries that may be added to the first attempts.
     pub budget: BudgetRule,
     /// When it counts as down, and for how long before it is tried with one message. As many attempts in a row as it takes for the share to
-    /// mean anything are an outage too, if none of them was refused for the load.
+    /// mean anything are an outage too, if none of them was refused for the load. At any volume, so are 3 failures in a row over 5 seconds.
     pub breaker: BreakerRule,
     /// How long after an outage until it gets all that it takes. Meanwhile at most twice as much as before.
     pub ramp: Duration,

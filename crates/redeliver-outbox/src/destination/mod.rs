@@ -53,6 +53,11 @@ pub enum Outcome {
         /// What happened, for the operator. No secret, no more than a line.
         reason: String,
     },
+    /// It could not be reached: no name, no connection, no TLS, no token. It never saw the message, which has no part in the failure.
+    Unreachable {
+        /// What happened, for the operator. No secret, no more than a line.
+        reason: String,
+    },
     /// It never will.
     Reject {
         /// The kind of refusal.

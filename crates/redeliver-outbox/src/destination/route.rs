@@ -57,7 +57,8 @@ impl FromStr for LanePolicy {
 pub struct Route {
     /// Where the messages go.
     pub destination: Arc<dyn Destination>,
-    /// How failures are retried. Its deadline is the age, from the insert, after which a message is quarantined.
+    /// How failures are retried. Its deadline is the age, from the insert or the message's `not_before`, after
+    /// which a message becomes a dead letter.
     pub policy: Policy,
     /// What happens to a lane whose head fails.
     pub lane: LanePolicy,
@@ -84,7 +85,7 @@ impl Route {
     pub fn to(destination: impl Destination + 'static) -> Self {
         Self {
             destination: Arc::new(destination),
-            policy: Policy::STANDARD,
+            policy: Policy::DELIVERY,
             lane: LanePolicy::default(),
             timeout: Duration::from_secs(30),
             concurrency: limits::CONCURRENCY,

@@ -86,7 +86,8 @@ impl Inbox {
     /// Forgets what was seen longer than `older_than` ago, `limit` ids at most, the oldest first; tells how many. It is complete when
     /// that is less than `limit`; a short transaction for each call keeps other writers from waiting.
     ///
-    /// An id must be remembered for longer than it may still be delivered, redrives by an operator included.
+    /// An id must be remembered for longer than it may still be delivered, redrives by an operator included. A relay forgets ids in its
+    /// own database and keeps those of dead letters; this does not know of them.
     ///
     /// # Errors
     ///

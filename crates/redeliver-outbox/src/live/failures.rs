@@ -59,6 +59,7 @@ impl FailureClass {
             Outcome::Delivered => return None,
             Outcome::Retry { class, reason } => (reason, matches!(class, Class::Throttled { .. })),
             Outcome::Reject { reason, .. }
+            | Outcome::Unreachable { reason }
             | Outcome::Disable { reason }
             | Outcome::Ambiguous { reason, .. } => (reason, false),
         };

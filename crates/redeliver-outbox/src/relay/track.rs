@@ -216,8 +216,17 @@ impl Tracks {
         self.lines[route].expected = count;
     }
 
+    /// Whether one that comes due is taken in: there is room for what was brought back, be it as a probe of a destination that is down.
+    pub(super) fn takes_due(&mut self, route: usize) -> bool {
+        let (expected, room) = (self.was_expected(route), self.has_room(route));
+        match self.is_parked(route) {
+            true => expected && room,
+            false => expected || room,
+        }
+    }
+
     /// Whether this one is among those that were brought back.
-    pub(super) fn was_expected(&mut self, route: usize) -> bool {
+    fn was_expected(&mut self, route: usize) -> bool {
         let line = &mut self.lines[route];
         let expected = line.expected > 0;
         line.expected = line.expected.saturating_sub(1);
@@ -236,8 +245,13 @@ impl Tracks {
 
     /// Whether anything waits for a destination.
     pub(super) fn has_ready(&self, route: usize) -> bool {
+        self.waiting(route) > 0
+    }
+
+    /// How many wait for a destination.
+    pub(super) fn waiting(&self, route: usize) -> usize {
         let line = &self.lines[route];
-        !line.ready.is_empty() || !line.retries.is_empty()
+        line.ready.len() + line.retries.len()
     }
 
     pub(super) fn ready(&mut self, route: usize, number: i64, retry: bool) {

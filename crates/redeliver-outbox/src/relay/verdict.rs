@@ -9,6 +9,7 @@ use crate::{
     destination::{LanePolicy, Outcome, Route},
     limits,
     plants::{Plant, planted},
+    relay::manners::Tried,
     store::{AfterDeath, Attempted, Verdict},
 };
 
@@ -53,13 +54,14 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
         }
         Outcome::Retry { reason, .. } if planted(Plant::RetryAfterIgnored) => (Class::Transient, reason),
         Outcome::Retry { class, reason } => (class, reason),
+        Outcome::Unreachable { reason } => (Class::Transient, reason),
         // Never asked: its message is put back, and waits until the destination is enabled.
         Outcome::Disable { reason } => (Class::Transient, reason),
         Outcome::Ambiguous { reason, asked } => (open_class(asked, route.idempotent), reason),
     };
     let attempted = attempted(class_name(class), &reason);
     let policy = policy_for(message, &route.policy);
-    let mut session = Session::new(&policy, message.created_at.moment())
+    let mut session = Session::new(&policy, born(message).moment())
         .resumed(
             attempt.saturating_sub(1),
             Duration::from_millis(message.last_wait_ms),
@@ -88,6 +90,15 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
     }
 }
 
+/// What the record of a message says of an attempt at it.
+pub(super) fn tried(message: &Message, route: &Route, attempt: u32) -> Tried {
+    Tried {
+        earlier: attempt.saturating_sub(1),
+        waited: Duration::from_millis(message.last_wait_ms),
+        last: route.policy.max_attempts.is_some_and(|most| attempt >= most),
+    }
+}
+
 /// Why the message is not sent at all, if it is not: it is too old, or has been attempted often enough by processes that did not
 /// live to tell.
 pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option<Verdict> {
@@ -102,7 +113,7 @@ pub(super) fn too_late(message: &Message, route: &Route, now: Timestamp) -> Opti
     }
     let age = policy_for(message, &route.policy)
         .deadline
-        .filter(|&longest| now.since(message.created_at) > longest);
+        .filter(|&longest| now.since(born(message)) > longest);
     if let Some(longest) = age {
         let error = format!("it is older than {}", redeliver::duration::display(longest));
         return Some(dead(message, route, None, DeadReason::Expired, &error));
@@ -160,6 +171,13 @@ fn expires(message: &Message) -> Option<Timestamp> {
     message
         .expires_at
         .filter(|_| message.redrives == 0 && !planted(Plant::ExpiryIgnored))
+}
+
+/// What its age is counted from: it cannot have been sent before.
+fn born(message: &Message) -> Timestamp {
+    message
+        .not_before
+        .map_or(message.created_at, |due| due.max(message.created_at))
 }
 
 fn policy_for(message: &Message, policy: &Policy) -> Policy {

@@ -177,6 +177,9 @@ impl Secrecy {
                 let reason = cleared(reason);
                 Outcome::Reject { kind, reason }
             }
+            Outcome::Unreachable { reason } => Outcome::Unreachable {
+                reason: cleared(reason),
+            },
             Outcome::Disable { reason } => Outcome::Disable {
                 reason: cleared(reason),
             },

@@ -6,7 +6,6 @@ use std::sync::{
 };
 
 use futures_util::{FutureExt as _, future::join_all};
-use redeliver::Class;
 use redeliver_outbox::{
     DeadReason,
     destination::{ClientCredentials, Http, HttpBuilder, Outcome},
@@ -170,8 +169,7 @@ async fn without_a_token_nothing_is_sent_and_the_reason_is_told() {
         let tokens = Server::start(move |_| async move { answer(status, &[], body) }.boxed()).await;
         let http = to(&server).oauth2(client(&tokens)).build().unwrap();
         match deliver(&http, &message("{}"), 1).await {
-            Outcome::Retry { class, reason } => {
-                assert_eq!(class, Class::Transient);
+            Outcome::Unreachable { reason } => {
                 let origin = format!("no token from http://127.0.0.1:{}: ", tokens.port);
                 assert!(
                     reason.starts_with(&origin) && reason.contains(words),
@@ -198,7 +196,7 @@ async fn a_token_endpoint_that_fails_is_asked_once_for_all_who_wait() {
     let http = to(&server).oauth2(client(&tokens)).build().unwrap();
     let message = message("{}");
     for outcome in join_all((0..20).map(|_| deliver(&http, &message, 1))).await {
-        assert!(matches!(&outcome, Outcome::Retry { .. }), "{outcome:?}");
+        assert!(matches!(&outcome, Outcome::Unreachable { .. }), "{outcome:?}");
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     deliver(&http, &message, 2).await;

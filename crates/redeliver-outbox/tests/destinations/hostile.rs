@@ -17,7 +17,6 @@ use hyper::{
     Response,
     body::{Bytes, Frame},
 };
-use redeliver::Class;
 use redeliver_outbox::destination::{Http, HttpBuilder, Outcome};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -85,6 +84,7 @@ fn shown(outcome: &Outcome) -> &str {
     match outcome {
         Outcome::Delivered => "delivered",
         Outcome::Retry { reason, .. }
+        | Outcome::Unreachable { reason }
         | Outcome::Disable { reason }
         | Outcome::Reject { reason, .. }
         | Outcome::Ambiguous { reason, .. } => reason,
@@ -284,8 +284,7 @@ fn not_encrypted(outcome: &Outcome, port: u16) {
     let reason = format!(
         "cannot connect to https://localhost:{port}: what is there does not speak TLS; if it speaks plain HTTP, its url begins with http://"
     );
-    let class = Class::Transient;
-    assert_eq!(*outcome, Outcome::Retry { class, reason });
+    assert_eq!(*outcome, Outcome::Unreachable { reason });
 }
 
 #[tokio::test]
@@ -300,9 +299,8 @@ async fn tls_and_plain_http_are_told_apart() {
     let reason = format!(
         "http://localhost:{port} speaks TLS and was spoken to without: its url must begin with https://"
     );
-    let class = Class::Transient;
     assert_eq!(
         deliver(&http, &message("{}"), 1).await,
-        Outcome::Retry { class, reason }
+        Outcome::Unreachable { reason }
     );
 }

@@ -334,8 +334,7 @@ async fn what_cannot_be_reached_was_not_reached() {
     ] {
         let http = Http::to(url).allow_private(true).build().unwrap();
         match deliver(&http, &message("{}"), 1).await {
-            Outcome::Retry { class, reason } => {
-                assert_eq!(class, Class::Transient);
+            Outcome::Unreachable { reason } => {
                 assert!(reason.starts_with("cannot connect to http://"), "{reason}");
                 assert!(reason.contains(words) && !reason.contains("hunter2"), "{reason}");
             }
@@ -354,8 +353,7 @@ async fn a_handshake_that_never_ends_is_no_connection() {
         .build()
         .unwrap();
     match deliver(&limited, &message("{}"), 1).await {
-        Outcome::Retry { class, reason } => {
-            assert_eq!(class, Class::Transient);
+        Outcome::Unreachable { reason } => {
             assert!(reason.ends_with("no connection within 50ms"), "{reason}");
         }
         other => panic!("{other:?}"),
@@ -370,10 +368,9 @@ async fn a_handshake_that_never_ends_is_no_connection() {
     let origin = url.trim_end_matches('/');
     assert_eq!(
         soon(http.deliver(delivery)).await,
-        retry(
-            Class::Transient,
-            &format!("no connection to {origin} within 50ms")
-        )
+        Outcome::Unreachable {
+            reason: format!("no connection to {origin} within 50ms")
+        }
     );
 }
 

@@ -3,7 +3,6 @@ use std::sync::Arc;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures_util::FutureExt as _;
 use hyper::Version;
-use redeliver::Class;
 use redeliver_outbox::destination::{Http, Outcome};
 use tokio::io::AsyncReadExt as _;
 use tokio_rustls::{
@@ -152,8 +151,7 @@ async fn a_private_authority_is_trusted_if_one_says_so() {
 
         let stranger = Http::to(&url).allow_private(true).build().unwrap();
         match deliver(&stranger, &message("{}"), 1).await {
-            Outcome::Retry { class, reason } => {
-                assert_eq!(class, Class::Transient);
+            Outcome::Unreachable { reason } => {
                 assert!(reason.contains("certificate"), "{reason}");
             }
             other => panic!("{other:?}"),
@@ -180,10 +178,7 @@ async fn http_2_keeps_to_the_suite() {
 /// The reason of a failure after which nothing can have arrived.
 fn not_arrived(outcome: Outcome) -> String {
     match outcome {
-        Outcome::Retry { class, reason } => {
-            assert_eq!(class, Class::Transient, "{reason}");
-            reason
-        }
+        Outcome::Unreachable { reason } => reason,
         other => panic!("{other:?}"),
     }
 }

@@ -1,7 +1,6 @@
 //! Through a proxy.
 
 use futures_util::FutureExt as _;
-use redeliver::Class;
 use redeliver_outbox::destination::{Http, HttpBuilder, Outcome};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional},
@@ -137,8 +136,7 @@ async fn what_goes_wrong_on_the_way_is_told_and_has_not_arrived() {
     ] {
         let http = to(url, proxy).build().unwrap();
         match deliver(&http, &message("{}"), 1).await {
-            Outcome::Retry { class, reason } => {
-                assert_eq!(class, Class::Transient, "{reason}");
+            Outcome::Unreachable { reason } => {
                 let begin = format!("cannot connect to {url}: the proxy http://127.0.0.1:{proxy} ");
                 assert!(reason.starts_with(&begin) && reason.contains(words), "{reason}");
                 assert!(!reason.contains("p%40ss") && !reason.contains("p@ss"), "{reason}");

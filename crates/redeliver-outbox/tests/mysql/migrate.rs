@@ -147,7 +147,7 @@ const INSERT: &str = "INSERT INTO redeliver_outbox (destination, payload) VALUES
 
 #[tokio::test(flavor = "multi_thread")]
 async fn producers_get_through_while_a_migration_waits() {
-    let database = Database::with_shards(4).await;
+    let database = Database::with_shards(SERVER, 4).await;
     let store = database.store.clone();
     store.migrate(LAYOUT, Some(2)).await.unwrap();
     let mut holder = database.client().await;

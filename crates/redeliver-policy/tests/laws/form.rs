@@ -163,7 +163,7 @@ fn errors_read_as_one_line_with_field_value_and_rule() {
         ),
         (
             r#"{"preset": "heroic"}"#,
-            "preset = \"heroic\": must be one of interactive, standard, batch, reconnect, aws-standard, grpc, finagle",
+            "preset = \"heroic\": must be one of interactive, standard, batch, reconnect, aws-standard, grpc, finagle, delivery",
         ),
         (
             r#"{"jitter": "additive:11"}"#,

@@ -311,6 +311,7 @@ mod tests {
                         ceiling: 32,
                         failed_per_second: 2.5,
                         until: Some(Timestamp::from_millis(now.as_millis() + 12_000)),
+                        since: Some(Timestamp::from_millis(now.as_millis() - 372_000)),
                         detail: "connection refused".to_owned(),
                         ..LiveFigures::default()
                     },

@@ -44,6 +44,9 @@ struct DoneForm {
     matching: u64,
     /// Those that it was done to.
     done: Vec<String>,
+    /// What to know before they are redriven: some are older than inboxes keep ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 enum Way {
@@ -91,6 +94,10 @@ async fn many(site: &Site, caller: &Caller, form: ManyForm, way: &Way) -> Result
         ..Filter::try_from(form.filter)?
     };
     let matching = site.desk.count(&filter).await?;
+    let warning = match way {
+        Way::Redrive => site.forgotten_warning(&filter).await?,
+        Way::Discard => None,
+    };
     let at_most = at_most as usize;
     let done = match (form.preview, way) {
         (true, _) => Vec::new(),
@@ -100,6 +107,7 @@ async fn many(site: &Site, caller: &Caller, form: ManyForm, way: &Way) -> Result
     let form = DoneForm {
         matching,
         done: done.iter().map(MessageId::to_string).collect(),
+        warning,
     };
     Ok(Json(form).into_response())
 }

@@ -47,6 +47,9 @@ struct PreviewForm<'a> {
     died_by: String,
     /// The oldest of them, without their payloads.
     sample: Vec<RecordForm<'a>>,
+    /// What to know before they are redriven: some are older than inboxes keep ids.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 /// A job to be made.
@@ -156,6 +159,10 @@ pub(super) async fn create(
             matching: preview.matched,
             died_by: died_by.to_string(),
             sample: preview.sample.iter().map(RecordForm::of).collect(),
+            warning: match kind {
+                JobKind::Redrive => site.forgotten_warning(&filter).await?,
+                _ => None,
+            },
         };
         return Ok(Json(form).into_response());
     }

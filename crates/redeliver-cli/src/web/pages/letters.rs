@@ -46,6 +46,7 @@ struct Letters {
     rows: Vec<Row>,
     more: Option<String>,
     reason_required: bool,
+    warning: Option<String>,
     /// How carefully it goes, if it is a job.
     plan: Option<Plan>,
     back: String,
@@ -160,6 +161,10 @@ async fn ask(site: &Site, visitor: &Visitor, query: &Fields, deed: Deed) -> Answ
             .map(grouped),
         rows: records.iter().map(|record| Row::of(record, now)).collect(),
         reason_required: deed == Deed::Discard,
+        warning: match deed {
+            Deed::Redrive => site.forgotten_warning(&filter).await?,
+            Deed::Discard => None,
+        },
         plan: (deed == Deed::Redrive && is_job(&filter, count)).then(Plan::usual),
         back: narrowing.address("/messages"),
     };

@@ -10,7 +10,7 @@ use axum::{
 };
 use redeliver_outbox::{
     DeadReason, MessageId, Timestamp,
-    desk::{Branch, Detail, MessageRef, Record},
+    desk::{Branch, Detail, Filter, MessageRef, Record},
     state::Status,
 };
 
@@ -63,6 +63,8 @@ struct Message {
     reason: &'static str,
     why: Prose,
     dead: bool,
+    /// What to know before it is redriven.
+    warning: Option<String>,
     version: String,
     facts: Vec<Fact>,
     headers: Vec<(String, String)>,
@@ -112,7 +114,17 @@ pub(super) async fn page(
     let now = Timestamp::wall();
     let (_, trouble) = trouble(&*site.desk, &record.destination, now).await?;
     let known = why::leads_somewhere(&site.about.routes, record);
+    let only = Filter {
+        messages: vec![MessageRef::Id(record.id)],
+        statuses: vec![Status::DeadLettered],
+        ..Filter::default()
+    };
+    let dead = record.status == Status::DeadLettered;
     let message = Message {
+        warning: match dead {
+            true => site.forgotten_warning(&only).await?,
+            false => None,
+        },
         frame: Frame::new(
             format!("Message {}", record.id.number()),
             MESSAGES,
@@ -125,7 +137,7 @@ pub(super) async fn page(
         chip: Chip::of(record.status),
         reason: record.dead_letter_reason.map_or("", DeadReason::as_str),
         why: Prose::of(&why::sentence(&detail, known, trouble.as_deref(), now)),
-        dead: record.status == Status::DeadLettered,
+        dead,
         version: version(&detail),
         facts: facts(&detail),
         headers: headers(record.headers.as_deref().unwrap_or_default()),

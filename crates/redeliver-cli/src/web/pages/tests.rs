@@ -89,6 +89,7 @@ async fn desk_for(tokens: Vec<Token>) -> Desk {
     let about = About {
         database: HOSTILE.to_owned(),
         routes: Routes::new(),
+        inbox: None,
     };
     let metrics = Metrics::of(Counting::default(), Arc::default(), &about.routes);
     let site = Arc::new(Site::new(desk, Guard::new(&settings), about, metrics));

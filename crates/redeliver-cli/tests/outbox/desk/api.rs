@@ -40,7 +40,7 @@ fn what_would_be_too_much_at_once_comes_with_the_next_page() {
 
 #[test]
 fn a_dead_letter_is_found_mended_and_put_back() {
-    let (_folder, desk) = opened();
+    let (folder, desk) = opened();
     for number in 1..=3 {
         let message = json!({ "destination": "nowhere", "json": number });
         assert_eq!(desk.post("/api/v1/messages", &message).status, 201);
@@ -68,6 +68,20 @@ fn a_dead_letter_is_found_mended_and_put_back() {
     let preview = json!({ "filter": { "messages": "1" }, "preview": true });
     let told = desk.post("/api/v1/dead/redrive", &preview).json();
     assert_eq!((&told["matching"], &told["done"]), (&1.into(), &json!([])));
+    assert_eq!(told.get("warning"), None);
+    // As if it had been attempted eight days ago: a consumer's inbox may have forgotten its id.
+    let database = rusqlite::Connection::open(folder.0.join("redeliver.db")).unwrap();
+    let past = "UPDATE redeliver_dead SET created_at = created_at - 691200000, attempts = 1 WHERE number = 1";
+    database.execute(past, []).unwrap();
+    let told = desk.post("/api/v1/dead/redrive", &preview).json();
+    assert!(
+        told["warning"]
+            .as_str()
+            .unwrap()
+            .contains("inserted more than 7d ago"),
+        "{told}"
+    );
+    assert!(desk.get("/messages/1").body.contains("inserted more than 7d ago"));
     assert_eq!(
         desk.post("/api/v1/dead/redrive", &one).json()["done"]
             .as_array()

@@ -2,7 +2,7 @@
 
 use std::{error::Error, time::Duration};
 
-use redeliver::{Class, address::printable, cause, duration};
+use redeliver::{address::printable, cause, duration};
 use rustls::{AlertDescription as Alert, CertificateError, Error as Tls};
 
 use super::{Outcome, connect::BoxError, stream::Beginning};
@@ -40,11 +40,11 @@ pub(super) fn broken(origin: &str, http2: bool, failure: &Failure) -> Outcome {
         Failure::Broken {
             beginning, unsent, ..
         } if !is_refusal(error) => (beginning, *unsent),
-        _ => return transient(format!("cannot connect to {origin}: {why}")),
+        _ => return unreachable(format!("cannot connect to {origin}: {why}")),
     };
     match stranger(origin, http2, beginning.bytes()) {
         Some(Stranger::Encrypted) => {
-            return transient(format!(
+            return unreachable(format!(
                 "{origin} speaks TLS and was spoken to without: its url must begin with https://"
             ));
         }
@@ -54,12 +54,12 @@ pub(super) fn broken(origin: &str, http2: bool, failure: &Failure) -> Outcome {
             return Outcome::Ambiguous { reason, asked: None };
         }
         Some(Stranger::Older) => {
-            return transient(format!("{origin} speaks no HTTP/2: leave http2 out"));
+            return unreachable(format!("{origin} speaks no HTTP/2: leave http2 out"));
         }
         None => {}
     }
     if unsent {
-        return transient(format!("the connection to {origin} broke before the send: {why}"));
+        return unreachable(format!("the connection to {origin} broke before the send: {why}"));
     }
     let mut hyper = cause::chain(error).filter_map(|cause| cause.downcast_ref::<hyper::Error>());
     let reason = match hyper.any(hyper::Error::is_parse) {
@@ -91,7 +91,7 @@ pub(super) fn tls<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e Tls> {
 pub(super) fn late(origin: &str, limit: Duration, connected: bool) -> Outcome {
     let limit = duration::display(limit);
     if !connected {
-        return transient(format!("no connection to {origin} within {limit}"));
+        return unreachable(format!("no connection to {origin} within {limit}"));
     }
     Outcome::Ambiguous {
         reason: format!("no answer from {origin} within {limit}"),
@@ -101,12 +101,11 @@ pub(super) fn late(origin: &str, limit: Duration, connected: bool) -> Outcome {
 
 /// The same of one that did not get past the proxy.
 pub(super) fn on_the_way(origin: &str, problem: &str) -> Outcome {
-    transient(format!("cannot connect to {origin}: {problem}"))
+    unreachable(format!("cannot connect to {origin}: {problem}"))
 }
 
-fn transient(reason: String) -> Outcome {
-    let class = Class::Transient;
-    Outcome::Retry { class, reason }
+pub(super) const fn unreachable(reason: String) -> Outcome {
+    Outcome::Unreachable { reason }
 }
 
 /// What somebody who runs a relay can do about a failure of TLS.

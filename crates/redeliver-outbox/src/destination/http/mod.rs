@@ -36,7 +36,7 @@ use http::{
     header::{AUTHORIZATION, PROXY_AUTHORIZATION},
 };
 use hyper::body::Incoming;
-use redeliver::{Class, Moment, clock, duration};
+use redeliver::{Moment, clock, duration};
 
 use answer::Reading;
 pub use auth::ClientCredentials;
@@ -244,10 +244,12 @@ impl Http {
         loop {
             let fetched = tokens.header(&self.connections, refused.as_ref());
             let token = match tokio::time::timeout(time.left(), fetched).await {
-                Ok(token) => token.map_err(transient)?,
+                Ok(token) => token.map_err(failure::unreachable)?,
                 Err(_) => {
                     let (origin, limit) = (tokens.origin(), duration::display(time.limit));
-                    return Err(transient(format!("no token from {origin} within {limit}")));
+                    return Err(failure::unreachable(format!(
+                        "no token from {origin} within {limit}"
+                    )));
                 }
             };
             request.headers_mut().insert(AUTHORIZATION, token.clone());
@@ -278,11 +280,6 @@ impl Time {
     fn left(self) -> Duration {
         self.limit.saturating_sub(clock::now().since(self.began))
     }
-}
-
-fn transient(reason: String) -> Outcome {
-    let class = Class::Transient;
-    Outcome::Retry { class, reason }
 }
 
 impl Destination for Http {

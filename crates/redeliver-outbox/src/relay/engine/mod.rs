@@ -206,10 +206,14 @@ impl Engine {
                 let idempotent = self.routes[route].idempotent;
                 let counted = self.relay.figures.route(Some(route));
                 counted.ended(&outcome, idempotent, took);
+                let tried = super::verdict::tried(&message, &self.routes[route], attempt);
                 let probe = begun.probe;
-                if let Some(alarm) = self.conducts[route].ended(begun, &outcome, took, now) {
+                let conduct = &mut self.conducts[route];
+                if let Some(alarm) = conduct.ended(begun, &outcome, took, tried, now) {
                     self.raise(route, alarm, now);
                 }
+                // What fails while its circuit is open is deferred, not exhausted: its last attempt is a probe.
+                let probe = probe || (tried.last && self.conducts[route].is_down(now));
                 if send::is_of_the_destination(&outcome, probe, idempotent) {
                     self.put_back(&message, lease, attempt, &outcome, took);
                     if let Some(traced) = traced {

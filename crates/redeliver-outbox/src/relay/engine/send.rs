@@ -248,7 +248,11 @@ impl Engine {
             took,
             counts: false,
         });
-        self.window.put_back(message.id, lease);
+        match outcome {
+            Outcome::Unreachable { .. } | Outcome::Disable { .. } => self.window.put_back(message.id, lease),
+            // The message may be to blame: the next probe is another one, if there is one.
+            _ => self.window.put_behind(message.id, lease),
+        }
     }
 
     pub(super) fn attempt_ended(
@@ -277,18 +281,40 @@ impl Engine {
             return;
         }
         let time = self.database_now(now);
-        let verdict = verdict::judge(
+        let soonest = self.soonest(route, &ended.outcome, now);
+        let mut verdict = verdict::judge(
             message,
             &self.routes[route],
             ended,
             time,
             (self.relay.config.entropy)(),
         );
+        if let (Verdict::Retry { wait, .. }, Some(soonest)) = (&mut verdict, soonest) {
+            *wait = soonest.min(*wait);
+        }
         tell_retry(message, &self.routes[route], &verdict);
         if let Some(traced) = traced {
             self.trace_ended(traced, message, told, TracedEnding::Judged(&verdict));
         }
         self.settling.push(Settlement::of(message, lease, verdict), now);
+    }
+}
+
+impl Engine {
+    /// The longest wait after a failure of a destination that is down, or that could not be reached. A retry that comes due while
+    /// the circuit is open is deferred, and sent once it is closed: the policy's schedule is for failures of the message.
+    fn soonest(&self, route: usize, outcome: &Outcome, now: Moment) -> Option<Duration> {
+        let conduct = &self.conducts[route];
+        let of_the_destination = match outcome {
+            Outcome::Unreachable { .. } => true,
+            Outcome::Retry {
+                class: Class::Throttled { after: Some(_) },
+                ..
+            }
+            | Outcome::Ambiguous { asked: Some(_), .. } => false,
+            _ => conduct.is_down(now),
+        };
+        conduct.probe_interval().filter(|_| of_the_destination)
     }
 }
 
@@ -302,7 +328,7 @@ pub(super) fn is_of_the_destination(outcome: &Outcome, probe: bool, idempotent: 
             class: Class::Unknown,
             ..
         } => probe && idempotent,
-        Outcome::Retry { .. } => probe,
+        Outcome::Retry { .. } | Outcome::Unreachable { .. } => probe,
         Outcome::Delivered | Outcome::Reject { .. } => false,
     }
 }

@@ -159,7 +159,10 @@ impl Engine {
             let room = self.window.room_left(route);
             return (room > 0).then_some(room.min(BATCH));
         }
-        (allowance.sends > 0 && !self.window.has_ready(route)).then_some(1)
+        let ready = self.window.ready(route);
+        // Those at hand may be to blame themselves: then another one is tried.
+        let tried = ready <= self.conducts[route].answered_probes() && self.window.room_left(route) > 0;
+        (allowance.sends > 0 && (ready == 0 || tried)).then_some(1)
     }
 
     pub(super) fn unpark_ended(

@@ -62,6 +62,7 @@ impl Counted {
         let word = match outcome {
             Outcome::Delivered => "delivered",
             Outcome::Retry { class, .. } => class_name(*class),
+            Outcome::Unreachable { .. } => "transient",
             Outcome::Ambiguous { asked, .. } => class_name(open_class(*asked, idempotent)),
             Outcome::Reject { .. } => "rejected",
             Outcome::Disable { .. } => "gone",

@@ -36,6 +36,10 @@ impl Conduct {
             stuck: 0,
             stuck_verdicts: Vec::new(),
             until: until.map(|until| time.plus(until.since(now))),
+            since: self
+                .open_since
+                .filter(|_| matches!(state, LiveState::Open | LiveState::Probing))
+                .map(|since| time.minus(now.since(since))),
             detail: detail.to_owned(),
         }
     }

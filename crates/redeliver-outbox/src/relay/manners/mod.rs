@@ -1,6 +1,7 @@
 //! How one destination is treated: how many at a time, how quickly, and whether at all. Pure: the time is an argument.
 
 mod live;
+mod outage;
 mod pace;
 mod rate;
 mod recent;
@@ -14,7 +15,9 @@ use std::time::Duration;
 
 use redeliver::{BreakerCore, BreakerState, Budget, Class, Moment, Permit, Verdict};
 
+pub(super) use self::outage::Tried;
 use self::{
+    outage::{Failure, Outage},
     pace::Pace,
     rate::{Flow, Rate},
     recent::Recent,
@@ -91,6 +94,11 @@ pub(super) struct Conduct {
     ramp: Option<(f64, Moment)>,
     no_retries_until: Moment,
     was_open: bool,
+    /// The circuit is open since then.
+    open_since: Option<Moment>,
+    /// Probes that failed with an answer since then: the message may be to blame.
+    answered_probes: usize,
+    outage: Outage,
     /// Failures since it last answered, be it with a refusal.
     in_a_row: u32,
     in_flight: usize,
@@ -114,6 +122,9 @@ impl Conduct {
             ramp: None,
             no_retries_until: Moment::ZERO,
             was_open: false,
+            open_since: None,
+            answered_probes: 0,
+            outage: Outage::default(),
             in_a_row: 0,
             in_flight: 0,
             hold: None,
@@ -146,6 +157,7 @@ impl Conduct {
             surge.forget();
         }
         self.breaker = BreakerCore::new(self.manners.breaker);
+        self.outage.answered();
         self.rest = Rest::default();
         self.begin_again(now);
         true
@@ -236,16 +248,39 @@ impl Conduct {
         }
     }
 
+    /// Whether its circuit is open or half-open.
+    pub(super) fn is_down(&self, now: Moment) -> bool {
+        matches!(
+            self.breaker.state(now),
+            BreakerState::Open | BreakerState::HalfOpen
+        )
+    }
+
+    /// How long it takes from one probe of an open circuit to the next; none if the circuit never opens.
+    pub(super) fn probe_interval(&self) -> Option<Duration> {
+        let rule = self.manners.breaker;
+        (rule.minimum_calls < u32::MAX).then_some(rule.open_for)
+    }
+
+    /// How many messages of an open circuit were tried in vain, and may have been to blame for it.
+    pub(super) const fn answered_probes(&self) -> usize {
+        self.answered_probes
+    }
+
     /// It has ended. Says whether the destination is to be held for it.
     pub(super) fn ended(
         &mut self,
         mut begun: Begun,
         outcome: &Outcome,
         took: Duration,
+        tried: Tried,
         now: Moment,
     ) -> Option<Alarm> {
         self.recent.ended(FailureClass::of(outcome), took, now);
-        if let Outcome::Retry { reason, .. } | Outcome::Ambiguous { reason, .. } = outcome {
+        if let Outcome::Retry { reason, .. }
+        | Outcome::Unreachable { reason }
+        | Outcome::Ambiguous { reason, .. } = outcome
+        {
             self.last_failure = limits::error_text(reason);
         }
         let in_flight = self.in_flight;
@@ -278,7 +313,7 @@ impl Conduct {
                 }
                 Verdict::Failed
             }
-            Outcome::Retry { .. } => Verdict::Failed,
+            Outcome::Retry { .. } | Outcome::Unreachable { .. } => Verdict::Failed,
             // It is held for it, until a person says otherwise.
             Outcome::Disable { .. } => Verdict::Abandoned,
             Outcome::Ambiguous { asked: None, .. } => {
@@ -289,7 +324,17 @@ impl Conduct {
         if let Some(permit) = begun.permit.take() {
             self.breaker.settle(now, permit, verdict);
         }
+        let unreachable = matches!(outcome, Outcome::Unreachable { .. });
+        if begun.probe && verdict == Verdict::Failed && !unreachable {
+            self.answered_probes = self.answered_probes.saturating_add(1);
+        }
         self.count_in_a_row(outcome, now);
+        let failure = Failure {
+            tried,
+            unreachable,
+            in_flight: self.in_flight,
+        };
+        self.notice_outage(verdict, failure, now);
         self.follow_breaker(now);
         self.alarm(outcome).filter(|_| !self.is_held())
     }
@@ -299,6 +344,7 @@ impl Conduct {
         let silent = match outcome {
             Outcome::Retry { class, .. } => !matches!(class, Class::Throttled { .. }),
             Outcome::Ambiguous { asked, .. } => asked.is_none(),
+            Outcome::Unreachable { .. } => true,
             Outcome::Delivered | Outcome::Reject { .. } | Outcome::Disable { .. } => false,
         };
         self.in_a_row = if silent {
@@ -310,6 +356,20 @@ impl Conduct {
             && self.breaker.state(now) == BreakerState::Closed
         {
             self.in_a_row = 0;
+            self.breaker.trip(now);
+        }
+    }
+
+    fn notice_outage(&mut self, verdict: Verdict, failure: Failure, now: Moment) {
+        let down = match verdict {
+            Verdict::Healthy => {
+                self.outage.answered();
+                false
+            }
+            Verdict::Failed => self.outage.failed(failure, now),
+            Verdict::Abandoned => false,
+        };
+        if down && self.probe_interval().is_some() && !self.is_down(now) {
             self.breaker.trip(now);
         }
     }
@@ -336,7 +396,7 @@ impl Conduct {
                     detail: limits::error_text(&detail),
                 })
             }
-            Outcome::Retry { .. } | Outcome::Ambiguous { .. } => None,
+            Outcome::Retry { .. } | Outcome::Unreachable { .. } | Outcome::Ambiguous { .. } => None,
         }
     }
 
@@ -344,6 +404,8 @@ impl Conduct {
         match self.breaker.state(now) {
             BreakerState::Open if !self.was_open => {
                 self.was_open = true;
+                self.open_since = Some(now);
+                self.answered_probes = 0;
                 self.throttle.tripped(self.flow.per_second(now), now);
                 self.remember_flow(now);
             }
@@ -363,6 +425,7 @@ impl Conduct {
 
     fn begin_again(&mut self, now: Moment) {
         self.was_open = false;
+        self.open_since = None;
         self.pace.begin_again();
         self.ramp = self.ramp.map(|(before, _)| (before, now));
     }

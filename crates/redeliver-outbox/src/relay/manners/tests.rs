@@ -28,7 +28,10 @@ fn a_hold_lets_nothing_go_and_ends_on_a_ramp() {
     assert!(conduct.allowance(now).parked);
     assert_eq!(conduct.next_chance(now), None, "time does not end it");
     if let Some(begun) = under_way {
-        assert_eq!(conduct.ended(begun, &Outcome::Delivered, TOOK, now), None);
+        assert_eq!(
+            conduct.ended(begun, &Outcome::Delivered, TOOK, Tried::default(), now),
+            None
+        );
     }
     let (now, time) = (Moment::from_millis(120_000), Timestamp::from_millis(5));
     assert_eq!(conduct.live(now, time).state, LiveState::Paused);
@@ -49,7 +52,7 @@ fn who_is_gone_or_rejects_everything_alike_is_held() {
     let mut end = |outcome: &Outcome, at: u64| {
         let now = Moment::from_millis(at);
         let begun = conduct.begin(false, now, 0).unwrap();
-        conduct.ended(begun, outcome, TOOK, now)
+        conduct.ended(begun, outcome, TOOK, Tried::default(), now)
     };
     let gone = Outcome::Disable {
         reason: "410 Gone".to_owned(),
@@ -72,7 +75,7 @@ fn who_is_gone_or_rejects_everything_alike_is_held() {
     let now = Moment::from_millis(10_000);
     let begun = conduct.begin(false, now, 0).unwrap();
     assert_eq!(
-        conduct.ended(begun, &rejected, TOOK, now),
+        conduct.ended(begun, &rejected, TOOK, Tried::default(), now),
         None,
         "it begins to count again"
     );
@@ -96,6 +99,8 @@ fn the_figures_tell_until_when_and_why() {
         until > time && until <= time.plus(Duration::from_secs(30)),
         "{until}"
     );
+    // The twentieth failure in a row was in the second millisecond.
+    assert_eq!(open.since, Some(Timestamp::from_millis(1_000_000 - 99)));
     assert_eq!((open.limit, open.ceiling), (0, 16));
     assert!(open.failed_per_second > 0.0 && open.latency_p50_ms.is_some());
 }
@@ -116,7 +121,7 @@ fn run(conduct: &mut Conduct, from: u64, to: u64, retry: bool, outcome: &Outcome
             let Some(begun) = conduct.begin(retry, now, 0) else {
                 break;
             };
-            conduct.ended(begun, outcome, TOOK, now);
+            conduct.ended(begun, outcome, TOOK, Tried::default(), now);
             sent += 1;
         }
     }
@@ -177,7 +182,7 @@ fn a_rest_that_one_message_was_asked_for_holds_all() {
     for outcome in [throttled, open] {
         let mut conduct = Conduct::new(Manners::default(), 16);
         let begun = conduct.begin(false, now, 0).unwrap();
-        conduct.ended(begun, &outcome, TOOK, now);
+        conduct.ended(begun, &outcome, TOOK, Tried::default(), now);
         assert_eq!(run(&mut conduct, 1_000, 8_000, false, &Outcome::Delivered), 0);
         assert_eq!(conduct.next_chance(now), Some(Moment::from_millis(8_000)));
         assert!(run(&mut conduct, 8_000, 8_100, false, &Outcome::Delivered) > 0);
@@ -223,7 +228,7 @@ fn who_throttles_is_asked_less_often_until_it_does_not() {
                 }
             };
             let refusal = outcome != Outcome::Delivered;
-            conduct.ended(begun, &outcome, TOOK, now);
+            conduct.ended(begun, &outcome, TOOK, Tried::default(), now);
             if second >= 180 {
                 taken += u32::from(!refusal);
                 refused += u32::from(refusal);
@@ -256,7 +261,7 @@ fn refusing_by_chance(after: Option<Duration>) -> u32 {
                 taken += 1;
                 Outcome::Delivered
             };
-            conduct.ended(begun, &outcome, TOOK, now);
+            conduct.ended(begun, &outcome, TOOK, Tried::default(), now);
         }
         for _ in 0..conduct.allowance(now).sends {
             under_way.extend(conduct.begin(false, now, 0).map(|begun| (millis, begun)));

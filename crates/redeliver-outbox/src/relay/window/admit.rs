@@ -255,7 +255,7 @@ impl Window {
         let until = match arrival.source {
             Source::Fresh => not_yet(&arrival.message, now).map(Until::At),
             Source::Due if let Some(due) = never_scheduled_yet(&arrival.message, now) => Some(Until::At(due)),
-            Source::Due if !self.tracks.is_parked(route) && (self.tracks.was_expected(route) || room) => None,
+            Source::Due if self.tracks.takes_due(route) => None,
             Source::Due => Some(Until::Recovered),
         };
         if until.is_some() {
@@ -295,7 +295,7 @@ impl Window {
 
     fn lane_due(&mut self, key: &LaneKey, arrival: Arrival, now: Timestamp) -> Option<Until> {
         let number = arrival.message.number();
-        let parked = self.tracks.is_parked(key.route);
+        let parked = self.tracks.is_parked(key.route) && !self.tracks.takes_due(key.route);
         let lane = self.lanes.entry(key.clone()).or_default();
         // What cannot go yet makes room for others that are due.
         let until = if parked {

@@ -370,6 +370,15 @@ impl Window {
 
     /// It could not go after all, or nothing came of it that would count: it is the next one, as it was.
     pub(super) fn put_back(&mut self, id: MessageId, lease: Lease) {
+        self.wait_again(id, lease, true);
+    }
+
+    /// Nothing came of it that would count, and another one may do better: it is the last one, as it was.
+    pub(super) fn put_behind(&mut self, id: MessageId, lease: Lease) {
+        self.wait_again(id, lease, false);
+    }
+
+    fn wait_again(&mut self, id: MessageId, lease: Lease, first: bool) {
         if !self.is_held(id, lease) {
             return;
         }
@@ -377,8 +386,11 @@ impl Window {
         if let Some(held) = self.held.get_mut(&number) {
             held.stage = Stage::Waiting;
             let retry = held.message.attempts > u32::from(held.counted);
-            if let Some(route) = held.route {
-                self.tracks.ready_first(route, number, retry);
+            match held.route {
+                Some(route) if first => self.tracks.ready_first(route, number, retry),
+                // Behind those that were never attempted, too.
+                Some(route) => self.tracks.ready(route, number, false),
+                None => {}
             }
             let lane = held.lane.clone();
             if let Some(key) = lane {
@@ -411,6 +423,11 @@ impl Window {
 
     pub(super) fn name(&self, route: usize) -> &str {
         self.tracks.name(route)
+    }
+
+    /// How many messages wait for their turn at a destination.
+    pub(super) fn ready(&self, route: usize) -> usize {
+        self.tracks.waiting(route)
     }
 
     /// Whether a message waits for its turn at a destination.

@@ -92,7 +92,7 @@ impl Window {
         // Before the count it may have been the first: a retry it is not by that.
         let retry = held.message.attempts > 0;
         Arc::make_mut(&mut held.message).attempts = attempt;
-        self.wait_again(number, retry);
+        self.make_ready(number, retry);
     }
 
     /// The attempt did not begin: it is as if it had not been counted.
@@ -103,11 +103,11 @@ impl Window {
         held.counted = false;
         let before = attempt.saturating_sub(1);
         Arc::make_mut(&mut held.message).attempts = before;
-        self.wait_again(number, before > 0);
+        self.make_ready(number, before > 0);
     }
 
     /// Nothing of it is on its way any more: it is the next one.
-    fn wait_again(&mut self, number: i64, retry: bool) {
+    fn make_ready(&mut self, number: i64, retry: bool) {
         let Some(held) = self.held.get_mut(&number) else {
             return;
         };

@@ -3,6 +3,7 @@
 mod discard;
 mod edit;
 mod export;
+mod forgotten;
 mod import;
 pub(crate) mod issues;
 mod list;
@@ -17,6 +18,7 @@ use clap::{Args, Subcommand};
 
 pub(crate) use self::{
     edit::check as check_edit,
+    forgotten::forgotten_warning,
     import::letter,
     moved::check_moved,
     patched::{PatchPreviewForm, PatchedForm, note as patch_note},

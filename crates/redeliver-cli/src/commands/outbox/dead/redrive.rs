@@ -1,5 +1,6 @@
 use clap::Args;
 use redeliver_outbox::{
+    Timestamp,
     desk::{MessageRef, NewJob},
     job::JobKind,
 };
@@ -11,6 +12,7 @@ use super::{
         filter_flags::{FilterFlags, ReasonFlag, at_least_one},
         job::PlanFlags,
     },
+    forgotten_warning,
     many::{BATCH, Chosen, as_job, filter, preview, told},
 };
 use crate::{
@@ -66,6 +68,11 @@ pub(super) async fn run(args: &RedriveArgs, outbox: &Outbox) -> anyhow::Result<E
         limit: args.limit,
         yes: args.yes,
     };
+    chosen.check("redrive")?;
+    let kept = outbox.settings.retention.inbox;
+    if let Some(warning) = forgotten_warning(outbox.desk(), &chosen.filter, kept, Timestamp::wall()).await? {
+        output::note(&format!("warning: {warning}"));
+    }
     let plan = args.plan.plan()?;
     if plan.is_some() && args.ids.is_empty() {
         preview(outbox, &chosen.filter).await?;

@@ -81,6 +81,8 @@ pub(crate) struct LiveForm<'a> {
     latency_p99_ms: Option<f64>,
     held: u64,
     until: Option<String>,
+    /// Since when its circuit is open, if it is.
+    since: Option<String>,
     detail: &'a str,
 }
 
@@ -99,6 +101,7 @@ impl<'a> LiveForm<'a> {
             latency_p99_ms: live.latency_p99_ms,
             held: live.held,
             until: live.until.map(|until| until.to_string()),
+            since: live.since.map(|since| since.to_string()),
             detail: &live.detail,
         }
     }

@@ -160,6 +160,7 @@ pub(super) mod tests {
                 latency_p50_ms: Some(12.5),
                 latency_p99_ms: Some(1_250.0),
                 until: unwell.then(|| Timestamp::from_millis(112_000)),
+                since: unwell.then(|| Timestamp::from_millis(40_000)),
                 detail: if unwell { "503 Service Unavailable" } else { "" }.to_owned(),
                 ..LiveFigures::default()
             }),

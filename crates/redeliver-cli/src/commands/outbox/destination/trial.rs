@@ -129,7 +129,7 @@ impl Tried {
         match self.trial.outcome {
             Outcome::Delivered => "delivered",
             Outcome::Retry { class, .. } if self.is_open(class) => "ambiguous",
-            Outcome::Retry { .. } => "retry",
+            Outcome::Retry { .. } | Outcome::Unreachable { .. } => "retry",
             Outcome::Reject { .. } => "rejected",
             Outcome::Disable { .. } => "disabled",
             Outcome::Ambiguous { .. } => "ambiguous",
@@ -140,6 +140,7 @@ impl Tried {
         match &self.trial.outcome {
             Outcome::Delivered => None,
             Outcome::Retry { reason, .. }
+            | Outcome::Unreachable { reason }
             | Outcome::Reject { reason, .. }
             | Outcome::Disable { reason }
             | Outcome::Ambiguous { reason, .. } => Some(reason),
@@ -159,7 +160,9 @@ impl Tried {
                 format!("not delivered; it asks to come back{after}, and a relay would: {reason}")
             }
             Outcome::Retry { class, .. } if self.is_open(*class) => open(&reason),
-            Outcome::Retry { .. } => format!("not delivered; a relay would try again: {reason}"),
+            Outcome::Retry { .. } | Outcome::Unreachable { .. } => {
+                format!("not delivered; a relay would try again: {reason}")
+            }
             Outcome::Reject { kind, .. } => {
                 format!("refused; a relay would make it a dead letter ({kind}): {reason}")
             }
@@ -185,7 +188,7 @@ impl Tried {
         match self.trial.outcome {
             Outcome::Delivered => Exit::Done,
             Outcome::Retry { class, .. } if self.is_open(class) => Exit::GaveUp(StopReason::UnknownOutcome),
-            Outcome::Retry { .. } => Exit::Failed,
+            Outcome::Retry { .. } | Outcome::Unreachable { .. } => Exit::Failed,
             Outcome::Reject { .. } | Outcome::Disable { .. } => Exit::GaveUp(StopReason::Permanent),
             Outcome::Ambiguous { .. } => Exit::GaveUp(StopReason::UnknownOutcome),
         }

@@ -52,15 +52,17 @@ fn unwell(live: &LiveFigures, now: Timestamp) -> Option<String> {
         "" => String::new(),
         detail => format!(" (\"{}\")", readable::line(detail, 200)),
     };
+    let since = live.since.map_or(String::new(), |since| {
+        format!(" since {since} ({})", relative(since, now))
+    });
+    let down = format!("down: its circuit is open{since} after repeated failures{why}");
     // What is over by the clock is over at the worker's next beat.
     let next = live.until.filter(|until| *until > now);
     let next = next.map_or("soon".to_owned(), |until| both(until, now));
     match live.state {
-        LiveState::Open => Some(format!(
-            "taken for down, because it failed too often{why}; it is tried with one message {next}"
-        )),
+        LiveState::Open => Some(format!("{down}; its messages are deferred, next probe {next}")),
         LiveState::Probing => Some(format!(
-            "taken for down, because it failed too often{why}; one message finds out whether it is well again"
+            "{down}; its messages are deferred, and one of them probes it now"
         )),
         LiveState::Resting => Some(format!(
             "resting, because it asked for that{why}; it goes on {next}"

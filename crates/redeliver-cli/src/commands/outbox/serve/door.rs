@@ -159,6 +159,7 @@ fn about(outbox: &Outbox) -> About {
     About {
         database: outbox.address(),
         routes: outbox.settings.routes.clone(),
+        inbox: outbox.settings.retention.inbox,
     }
 }
 
