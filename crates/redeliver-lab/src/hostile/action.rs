@@ -47,6 +47,8 @@ pub(super) struct Refusal {
     pub(super) table: &'static str,
     pub(super) event: &'static str,
     pub(super) divisor: u32,
+    /// Long enough to see whether anything waits for it.
+    pub(super) is_long: bool,
 }
 
 const REFUSED: [(&str, &str); 5] = [
@@ -62,7 +64,13 @@ const LOCKED: [&str; 4] = [
     "redeliver_workers",
     "redeliver_sent",
 ];
-const SIDE_TABLES: [&str; 3] = ["redeliver_attempts", "redeliver_sent", "redeliver_deduplication"];
+const SIDE_TABLES: [&str; 5] = [
+    "redeliver_attempts",
+    "redeliver_sent",
+    "redeliver_deduplication",
+    "redeliver_events",
+    "redeliver_workers",
+];
 
 impl Action {
     /// The names that `--only` and `--without` take.
@@ -153,6 +161,7 @@ impl Action {
                     table,
                     event,
                     divisor,
+                    is_long: divisor > 1 && rng.u32(0..4) == 0,
                 })
             }
             "lock" => Self::Lock(choose(&LOCKED)),
@@ -292,6 +301,7 @@ impl Family {
             table,
             event,
             divisor,
+            ..
         } = refusal;
         let row = if event == "DELETE" { "OLD" } else { "NEW" };
         let trigger = format!("CREATE TRIGGER hostile_refusal BEFORE {event} ON {table}");

@@ -117,6 +117,8 @@ pub(super) enum FaultKind {
     Switch,
     /// Numbers were set back: later rows may have lower numbers.
     NumbersReset,
+    /// The rows by which relays hold their shards were deleted.
+    Eviction,
     /// The machine ran nothing for a good part of a lease.
     Stall,
 }
@@ -131,6 +133,7 @@ impl FaultKind {
             Self::Restore { .. } => "restore",
             Self::Switch => "switch",
             Self::NumbersReset => "number reset",
+            Self::Eviction => "eviction",
             Self::Stall => "stall",
         }
     }

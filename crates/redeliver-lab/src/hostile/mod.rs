@@ -11,6 +11,7 @@ mod configuration;
 mod database;
 mod destination;
 mod options;
+mod outage;
 mod perform;
 mod plan;
 mod producer;
