@@ -168,7 +168,7 @@ pub(super) const ONCE: &str = "once";
 pub(super) const PARKING: &str = "parking";
 
 impl Case {
-    /// Whether a live row may stay where it is for as long as nobody acts.
+    /// Whether a live row may stay live until an operator acts.
     pub(super) fn may_stay(&self, row: &Row) -> bool {
         let Some(ticket) = row.ticket else { return false };
         let parked = row.status == "parked" && row.destination == PARKING;

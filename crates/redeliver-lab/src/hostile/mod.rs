@@ -18,6 +18,7 @@ mod producer;
 mod record;
 mod report;
 mod rows;
+mod statements;
 mod trial;
 
 use std::sync::Arc;

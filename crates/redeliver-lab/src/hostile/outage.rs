@@ -136,7 +136,7 @@ impl Trial {
         Ok(())
     }
 
-    /// Copies the database, and goes on with the copy: at once with everything stopped, or after a while.
+    /// Restores a copy of the database: one made with everything stopped, or an older one.
     pub(super) async fn restore(&mut self, older: bool) -> Result<()> {
         let mut copied = self.record.now();
         let mut copy = None;

@@ -5,12 +5,13 @@ use std::{sync::Arc, time::Duration};
 use redeliver::clock;
 
 use super::{
-    action::{Action, DROP_COLUMN},
+    action::Action,
     case::{Commit, FaultKind},
     database::{Failure, Home},
     producer::transact,
     record::Record,
     rows::HostileRow,
+    statements::DROP_COLUMN,
     trial::Trial,
 };
 use crate::crash::error::{Result, While as _};

@@ -114,7 +114,7 @@ impl Trial {
         self.workshop.start_with(run, &url, &settings)
     }
 
-    /// A relay ends when it is told to, and never else.
+    /// A relay that ended without being asked is a violation; another takes its place.
     async fn replace_the_fallen(&mut self) -> Result<()> {
         for slot in 0..self.relays.len() {
             if let Some(what) = self.relays[slot].ended_by_itself() {
