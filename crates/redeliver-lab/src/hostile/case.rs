@@ -117,6 +117,8 @@ pub(super) enum FaultKind {
     Switch,
     /// Numbers were set back: later rows may have lower numbers.
     NumbersReset,
+    /// The rows by which relays hold their shards were deleted.
+    Eviction,
     /// The machine ran nothing for a good part of a lease.
     Stall,
 }
@@ -131,6 +133,7 @@ impl FaultKind {
             Self::Restore { .. } => "restore",
             Self::Switch => "switch",
             Self::NumbersReset => "number reset",
+            Self::Eviction => "eviction",
             Self::Stall => "stall",
         }
     }
@@ -165,7 +168,7 @@ pub(super) const ONCE: &str = "once";
 pub(super) const PARKING: &str = "parking";
 
 impl Case {
-    /// Whether a live row may stay where it is for as long as nobody acts.
+    /// Whether a live row may stay live until an operator acts.
     pub(super) fn may_stay(&self, row: &Row) -> bool {
         let Some(ticket) = row.ticket else { return false };
         let parked = row.status == "parked" && row.destination == PARKING;

@@ -9,7 +9,7 @@ pub(super) const LEASE: Duration = Duration::from_secs(1);
 pub(super) const TIMEOUT: Duration = Duration::from_millis(1000);
 /// Takes everything sooner or later.
 pub(super) const STEADY: &str = "steady";
-/// Takes so many a second.
+/// Has a rate limit.
 pub(super) const LIMITED: &str = "limited";
 /// Gives up soon.
 pub(super) const BRITTLE: &str = "brittle";

@@ -11,12 +11,14 @@ mod configuration;
 mod database;
 mod destination;
 mod options;
+mod outage;
 mod perform;
 mod plan;
 mod producer;
 mod record;
 mod report;
 mod rows;
+mod statements;
 mod trial;
 
 use std::sync::Arc;

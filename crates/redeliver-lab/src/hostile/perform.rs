@@ -3,21 +3,18 @@
 use std::{sync::Arc, time::Duration};
 
 use redeliver::clock;
-use rustix::process::{Pid, Signal, kill_process};
 
 use super::{
-    action::{Action, DROP_COLUMN, Refusal},
+    action::Action,
     case::{Commit, FaultKind},
     database::{Failure, Home},
     producer::transact,
     record::Record,
     rows::HostileRow,
+    statements::DROP_COLUMN,
     trial::Trial,
 };
 use crate::crash::error::{Result, While as _};
-
-/// How long a relay may take to notice that its tables were replaced.
-const UNNOTICED: Duration = Duration::from_secs(2);
 
 impl Trial {
     pub(super) async fn perform(&mut self, action: Action) -> Result<()> {
@@ -45,10 +42,7 @@ impl Trial {
                 self.change(sql).await;
                 Ok(())
             }
-            Action::Empty(table) => {
-                self.change(&family.empty(table)).await;
-                Ok(())
-            }
+            Action::Empty(table) => self.empty(table).await,
             Action::Refuse(refusal) => self.refuse(refusal).await,
             Action::Lock(table) => self.lock(table).await,
             Action::Kill => self.kill_one().await,
@@ -67,7 +61,7 @@ impl Trial {
         }
     }
 
-    async fn change(&self, sql: &str) {
+    pub(super) async fn change(&self, sql: &str) {
         change(&self.record, &*self.home.read().await, sql).await;
     }
 
@@ -176,137 +170,6 @@ impl Trial {
         };
         self.record.ended(&tickets, commit);
         self.change(DROP_COLUMN).await;
-        Ok(())
-    }
-
-    async fn refuse(&mut self, refusal: Refusal) -> Result<()> {
-        let family = self.host.family();
-        let refusing = self.record.begin(FaultKind::Refusal, None);
-        for sql in family.refuse(refusal) {
-            self.change(&sql).await;
-        }
-        let span = Duration::from_millis(self.rng.u64(200..1500));
-        clock::sleep(span).await;
-        let home = self.home.read().await;
-        crate::crash::database::server::patiently("drop the operator's trigger", async || {
-            home.execute(&family.allow(refusal))
-                .await
-                .during("drop the trigger")
-        })
-        .await?;
-        drop(home);
-        self.record.end(refusing);
-        Ok(())
-    }
-
-    /// Holds a table's lock, sometimes for longer than a lease.
-    async fn lock(&mut self, table: &str) -> Result<()> {
-        let (lock, unlock) = self.host.family().lock(table);
-        let mut connection = self.home.read().await.connect().await?;
-        let locked = self.record.begin(FaultKind::Locked, None);
-        if let Err(failure) = connection.execute(&lock).await {
-            self.record.note(format!("{failure}: {lock}"));
-        }
-        let span = Duration::from_millis(self.rng.u64(100..2500));
-        clock::sleep(span).await;
-        drop(connection.execute(unlock).await);
-        drop(connection);
-        self.record.end(locked);
-        Ok(())
-    }
-
-    async fn kill_one(&mut self) -> Result<()> {
-        let slot = self.rng.usize(..self.relays.len());
-        self.kill(slot).await?;
-        let away = Duration::from_millis(self.rng.u64(0..300));
-        clock::sleep(away).await;
-        self.relays[slot] = self.start_relay().await?;
-        Ok(())
-    }
-
-    async fn leave(&mut self) -> Result<()> {
-        let slot = self.rng.usize(..self.relays.len());
-        self.stop(slot).await?;
-        self.relays[slot] = self.start_relay().await?;
-        Ok(())
-    }
-
-    /// Copies the database, and goes on with the copy: at once with everything stopped, or after a while.
-    async fn restore(&mut self, older: bool) -> Result<()> {
-        let mut copied = self.record.now();
-        let mut copy = None;
-        if older {
-            copy = Some(self.home.read().await.copy().await?);
-            let span = Duration::from_millis(self.rng.u64(200..800));
-            clock::sleep(span).await;
-        }
-        for slot in 0..self.relays.len() {
-            if self.rng.bool() {
-                self.kill(slot).await?;
-            } else {
-                self.stop(slot).await?;
-            }
-        }
-        // Producers have no transaction open while this is held.
-        let mut home = self.home.write().await;
-        let copy = match copy {
-            Some(copy) => copy,
-            None => {
-                copied = self.record.now();
-                home.copy().await?
-            }
-        };
-        let fault = self.record.begin(FaultKind::Restore { copied }, None);
-        self.restores += 1;
-        let name = format!("trial_{}_{}", self.plan.seed, self.restores);
-        let old = home.name.clone();
-        home.restore(&copy, name).await?;
-        home.drop_other(&old).await;
-        self.record.end(fault);
-        drop(home);
-        for slot in 0..self.relays.len() {
-            self.relays[slot] = self.start_relay().await?;
-        }
-        Ok(())
-    }
-
-    /// Replaces the database by a copy while relays run; producers wait meanwhile.
-    async fn switch(&mut self) -> Result<()> {
-        let mut home = self.home.write().await;
-        let copied = self.record.now();
-        let copy = home.copy().await?;
-        let restore = self.record.begin(FaultKind::Restore { copied }, None);
-        let switch = self.record.begin(FaultKind::Switch, None);
-        let name = home.name.clone();
-        home.restore(&copy, format!("{name}_next")).await?;
-        home.rename(name).await?;
-        self.record.end(restore);
-        drop(home);
-        // A relay that still has the old tables may go on with them for a moment.
-        clock::sleep(UNNOTICED).await;
-        self.record.end(switch);
-        Ok(())
-    }
-
-    async fn kill_backend(&mut self) -> Result<()> {
-        let home = self.home.read().await;
-        let mut connection = home.connect().await?;
-        let sql = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() \
-                   AND backend_type = 'client backend' ORDER BY pid";
-        let pids = connection.rows(sql).await.during("list the server's processes")?;
-        drop(home);
-        let pids: Vec<i32> = pids
-            .into_iter()
-            .flatten()
-            .flatten()
-            .filter_map(|pid| pid.parse().ok())
-            .collect();
-        let recovery = self.record.begin(FaultKind::Recovery, None);
-        if let Some(pid) = self.rng.choice(&pids).copied().and_then(Pid::from_raw) {
-            kill_process(pid, Signal::KILL).during("kill a process of the server")?;
-        }
-        self.host.recovered().await?;
-        self.record.end(recovery);
         Ok(())
     }
 }

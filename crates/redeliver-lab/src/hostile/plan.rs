@@ -41,7 +41,7 @@ impl Plan {
         }
         let relays = rng.usize(1..=2);
         let limits = Limits {
-            window: [16, 64, 1024][rng.usize(..3)],
+            window: [32, 64, 1024][rng.usize(..3)],
             window_bytes: [1, 4, 64][rng.usize(..3)],
         };
         actions.retain(|(_, action)| options.wants(action.name()));

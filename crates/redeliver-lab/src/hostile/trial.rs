@@ -24,13 +24,15 @@ use crate::crash::{
     stall,
 };
 
-/// Until everything must have reached its end, once the last fault is over.
-const SETTLED_WITHIN: Duration = Duration::from_secs(30);
+/// Once the last fault is over, something must reach its end within this time, until everything has.
+const PROGRESS_WITHIN: Duration = Duration::from_secs(20);
+/// Until everything must have reached its end.
+const SETTLED_WITHIN: Duration = Duration::from_secs(90);
 /// Until a relay that was asked to stop must have.
 const STOPPED_WITHIN: Duration = Duration::from_secs(15);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What a relay may have resident, whatever rows there are.
-const MOST_MEMORY: u64 = 200 << 20;
+/// What a relay may have resident beside one and a half times its `window_bytes`, whatever rows there are.
+const MOST_MEMORY: u64 = 104 << 20;
 
 pub(super) struct Trial {
     pub(super) plan: Plan,
@@ -112,7 +114,7 @@ impl Trial {
         self.workshop.start_with(run, &url, &settings)
     }
 
-    /// A relay ends when it is told to, and never else.
+    /// A relay that ended without being asked is a violation; another takes its place.
     async fn replace_the_fallen(&mut self) -> Result<()> {
         for slot in 0..self.relays.len() {
             if let Some(what) = self.relays[slot].ended_by_itself() {
@@ -128,7 +130,8 @@ impl Trial {
         let relay = &self.relays[slot];
         let peak = relay.peak_memory().unwrap_or(0);
         self.peak_memory = self.peak_memory.max(peak);
-        if peak > MOST_MEMORY {
+        let window = u64::from(self.plan.limits.window_bytes) << 20;
+        if peak > MOST_MEMORY + window * 3 / 2 {
             let what = format!(
                 "run {} had {} MiB resident, with {:?}",
                 relay.run,
@@ -246,14 +249,19 @@ impl Trial {
     /// Waits until nothing is live that must not be, and returns how long that took.
     async fn settle(&mut self) -> Result<Duration> {
         let begun = clock::now();
+        let (mut fewest, mut progress) = (usize::MAX, begun);
         loop {
             let rows = self.rows(true).await?;
-            let done = {
+            let open = {
                 let state = self.record.state();
-                rows.iter().all(|row| state.case.may_stay(row))
+                rows.iter().filter(|row| !state.case.may_stay(row)).count()
             };
-            let waited = clock::now().since(begun);
-            if done || waited > SETTLED_WITHIN {
+            let now = clock::now();
+            if open < fewest {
+                (fewest, progress) = (open, now);
+            }
+            let waited = now.since(begun);
+            if open == 0 || waited > SETTLED_WITHIN || now.since(progress) > PROGRESS_WITHIN {
                 return Ok(waited);
             }
             self.replace_the_fallen().await?;
@@ -261,7 +269,7 @@ impl Trial {
         }
     }
 
-    async fn rows(&self, live: bool) -> Result<Vec<Row>> {
+    pub(super) async fn rows(&self, live: bool) -> Result<Vec<Row>> {
         let home = self.home.read().await;
         let mut connection = home.connect().await?;
         read(&mut connection, live).await

@@ -49,9 +49,13 @@ fn cause(case: &Case, first: &Arrival, second: &Arrival, once: bool) -> Option<F
         }
         match fault.kind {
             FaultKind::Kill => fault.relay == Some(first.relay) && overlaps(first.at, writing),
-            FaultKind::Recovery => overlaps(first.at, writing),
-            // As long as it lives, a relay remembers a verdict that it cannot write.
-            FaultKind::Refusal | FaultKind::Locked => another && overlaps(first.at, writing),
+            FaultKind::Recovery | FaultKind::Eviction => overlaps(first.at, writing),
+            // As long as it has its lease, a relay remembers a verdict that it cannot write.
+            FaultKind::Refusal => another && overlaps(first.at, writing),
+            FaultKind::Locked => {
+                let expired = fault.until.saturating_sub(fault.from) >= case.lease / 2;
+                (another || expired) && overlaps(first.at, writing)
+            }
             FaultKind::Stall => {
                 overlaps(first.at, writing)
                     || another && overlaps(first.at.saturating_sub(case.lease), second.at)
@@ -119,6 +123,15 @@ mod tests {
         case.faults.push(fault(FaultKind::Refusal, 0, LEASE));
         assert_eq!(caught(&case), ["duplicates"], "the relay knows what it sent");
         case.arrivals[1].relay = 2;
+        assert!(caught(&case).is_empty());
+    }
+
+    #[test]
+    fn a_lock_explains_what_comes_after_a_lost_lease() {
+        let mut case = twice(2 * LEASE);
+        case.faults.push(fault(FaultKind::Locked, 400, 400 + LEASE / 10));
+        assert_eq!(caught(&case), ["duplicates"], "too short for a lease");
+        case.faults[0].until = LEASE;
         assert!(caught(&case).is_empty());
     }
 

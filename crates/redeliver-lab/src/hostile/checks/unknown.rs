@@ -1,4 +1,4 @@
-//! Nothing arrives, and nothing is in the tables, that nobody wrote.
+//! Every arrival and every row belongs to a producer.
 
 use super::{View, Violation};
 
@@ -8,13 +8,16 @@ pub(super) fn check(view: &View<'_>, violations: &mut Vec<Violation>) {
     for arrival in &view.case.arrivals {
         if !arrival.ticket.as_ref().is_some_and(known) {
             let (id, destination) = (&arrival.id, &arrival.destination);
-            let what = format!("{destination} got {id}, which nobody wrote");
+            let what = format!("{destination} got {id}, which no producer wrote");
             violations.push(Violation::new("unknown", [], what));
         }
     }
     for row in &view.case.rows {
         if !row.ticket.as_ref().is_some_and(known) {
-            let what = format!("number {} ({}) was written by nobody", row.number, row.status);
+            let what = format!(
+                "number {} ({}) was written by no producer",
+                row.number, row.status
+            );
             violations.push(Violation::new("unknown", [], what));
         }
     }

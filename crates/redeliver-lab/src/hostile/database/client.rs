@@ -132,8 +132,8 @@ fn of_sqlite(error: &rusqlite::Error) -> Failure {
 fn of_postgres(error: &tokio_postgres::Error) -> Failure {
     match error.as_db_error() {
         // Class 57: the server ends or ended the connection.
-        Some(told) if !told.code().code().starts_with("57P") => {
-            Failure::Refused(format!("{} ({})", told.message(), told.code().code()))
+        Some(answer) if !answer.code().code().starts_with("57P") => {
+            Failure::Refused(format!("{} ({})", answer.message(), answer.code().code()))
         }
         _ => Failure::Lost(error.to_string()),
     }
@@ -142,8 +142,8 @@ fn of_postgres(error: &tokio_postgres::Error) -> Failure {
 fn of_mysql(error: mysql_async::Error) -> Failure {
     match error {
         // 1053: the server is shutting down; 1927: the connection was killed.
-        mysql_async::Error::Server(told) if !matches!(told.code, 1053 | 1927) => {
-            Failure::Refused(told.to_string())
+        mysql_async::Error::Server(answer) if !matches!(answer.code, 1053 | 1927) => {
+            Failure::Refused(answer.to_string())
         }
         other => Failure::Lost(other.to_string()),
     }

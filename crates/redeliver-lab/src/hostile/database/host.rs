@@ -125,7 +125,7 @@ impl Host {
                 Ok(())
             }
             Family::Postgres => {
-                // A template must be nobody's at the moment, and several trials begin at once.
+                // A template must have no connections, and several trials begin at once.
                 patiently("make a database from the template", async || {
                     let mut connection = self.connect_to_server().await?.ok_or_else(no_server)?;
                     let sql = format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}");

@@ -67,7 +67,7 @@ impl Family {
         }
     }
 
-    /// The database's time, so many milliseconds from now.
+    /// The database's time, this number of milliseconds from now.
     pub(super) fn time_in(self, millis: i64) -> String {
         match self {
             Self::Sqlite => {

@@ -1,52 +1,8 @@
-//! Rows that no honest producer writes: every writable column, in sizes, encodings and values that somebody will try.
+//! Hostile values, column by column.
 
-use std::collections::BTreeMap;
+use super::Draft;
+use crate::hostile::{case::Due, database::Family};
 
-use fastrand::Rng;
-
-use super::{
-    case::{Due, PARKING, Ticket},
-    configuration::{LIMITED, STEADY, TICKET},
-    database::Family,
-};
-
-/// A row for `redeliver_outbox`, as SQL literals.
-#[derive(Debug)]
-pub(super) struct HostileRow {
-    columns: BTreeMap<&'static str, String>,
-    pub(super) what: String,
-    pub(super) due: Due,
-}
-
-const COLUMNS: [&str; 20] = [
-    "attempts",
-    "content_type",
-    "created_at",
-    "destination",
-    "expires_at",
-    "headers",
-    "lane",
-    "last_attempt_at",
-    "last_error",
-    "last_wait_ms",
-    "next_attempt_at",
-    "not_before",
-    "number",
-    "payload",
-    "payload_binary",
-    "redrives",
-    "salt",
-    "shard",
-    "topic",
-    "traceparent",
-];
-/// Never together: one of each pair tells whose row it is, or when it is due.
-const APART: [(&str, &str); 4] = [
-    ("headers", "payload"),
-    ("headers", "payload_binary"),
-    ("payload", "payload_binary"),
-    ("next_attempt_at", "not_before"),
-];
 /// Around the limits of the documentation, and far beyond.
 const LENGTHS: [usize; 12] = [
     1, 199, 200, 201, 999, 1000, 1001, 2_700, 9_600, 10_000, 100_000, 400_000,
@@ -54,161 +10,9 @@ const LENGTHS: [usize; 12] = [
 const KIBIBYTE: usize = 1 << 10;
 const MEBIBYTE: usize = 1 << 20;
 
-impl HostileRow {
-    pub(super) fn draw(family: Family, rng: &mut Rng, ticket: Ticket) -> Self {
-        let mut draft = Draft::new(family, rng, ticket);
-        let count = match draft.rng.u32(0..10) {
-            0..6 => 1,
-            6..9 => 2,
-            _ => 3,
-        };
-        let mut chosen: Vec<&'static str> = Vec::new();
-        while chosen.len() < count {
-            let column = COLUMNS[draft.rng.usize(..COLUMNS.len())];
-            let apart = APART.iter().any(|&(one, other)| {
-                column == one && chosen.contains(&other) || column == other && chosen.contains(&one)
-            });
-            if !apart && !chosen.contains(&column) {
-                chosen.push(column);
-            }
-        }
-        for column in chosen {
-            draft.attack(column);
-        }
-        draft.finish()
-    }
-
-    /// A row like any other but for its number.
-    pub(super) fn numbered(family: Family, rng: &mut Rng, ticket: Ticket, number: &str) -> Self {
-        let mut draft = Draft::new(family, rng, ticket);
-        draft.columns.remove("lane");
-        draft.set("number", number.to_owned(), number);
-        draft.finish()
-    }
-
-    /// A row with a payload of so many bytes.
-    pub(super) fn large(family: Family, rng: &mut Rng, ticket: Ticket, bytes: usize) -> Self {
-        let mut draft = Draft::new(family, rng, ticket);
-        let payload = draft.filled(bytes);
-        draft.set("payload", payload, &format!("{bytes} bytes"));
-        draft.finish()
-    }
-
-    pub(super) fn insert(&self) -> String {
-        let names: Vec<&str> = self.columns.keys().copied().collect();
-        format!(
-            "INSERT INTO redeliver_outbox ({}) VALUES {}",
-            names.join(", "),
-            self.values()
-        )
-    }
-
-    /// Its values, for an insert of several rows with the same columns.
-    pub(super) fn values(&self) -> String {
-        let values: Vec<&str> = self.columns.values().map(String::as_str).collect();
-        format!("({})", values.join(", "))
-    }
-}
-
-struct Draft<'a> {
-    family: Family,
-    rng: &'a mut Rng,
-    ticket: Ticket,
-    columns: BTreeMap<&'static str, String>,
-    what: Vec<String>,
-    due: Due,
-}
-
-impl<'a> Draft<'a> {
-    fn new(family: Family, rng: &'a mut Rng, ticket: Ticket) -> Self {
-        let destination = match rng.u32(0..5) {
-            0..2 => PARKING,
-            2 => LIMITED,
-            _ => STEADY,
-        };
-        let mut columns = BTreeMap::new();
-        columns.insert("destination", family.text(destination.as_bytes()));
-        columns.insert(
-            "headers",
-            family.text(format!(r#"{{"{TICKET}":"{ticket}"}}"#).as_bytes()),
-        );
-        columns.insert(
-            "payload",
-            family.text(format!(r#"{{"ticket":{ticket}}}"#).as_bytes()),
-        );
-        if rng.bool() {
-            columns.insert("lane", family.text(format!("hostile-{ticket}").as_bytes()));
-        }
-        Self {
-            family,
-            rng,
-            ticket,
-            columns,
-            what: vec![format!("destination {destination}")],
-            due: Due::Now,
-        }
-    }
-
-    fn finish(self) -> HostileRow {
-        HostileRow {
-            columns: self.columns,
-            what: self.what.join(", "),
-            due: self.due,
-        }
-    }
-
-    fn set(&mut self, column: &'static str, sql: String, label: &str) {
-        self.what.push(format!("{column} {label}"));
-        self.columns.insert(column, sql);
-    }
-
-    fn choose<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.rng.usize(..of.len())]
-    }
-
-    fn attack(&mut self, column: &'static str) {
-        match column {
-            "destination" | "lane" | "content_type" | "traceparent" | "last_error" => {
-                let (sql, label) = self.text();
-                self.set(column, sql, &label);
-            }
-            "topic" => self.topic(),
-            "payload" => self.payload(),
-            "payload_binary" => self.binary(),
-            "headers" => self.headers(),
-            "created_at" | "expires_at" | "last_attempt_at" | "not_before" | "next_attempt_at" => {
-                self.time(column);
-            }
-            "number" => self.number(),
-            "shard" => {
-                let value = self.choose(&["-1", "0", "63", "64", "32767", "32768", "NULL"]);
-                self.set(column, value.to_owned(), value);
-            }
-            "attempts" | "redrives" => {
-                let value = self.choose(&["1", "3", "60", "2147483647", "2147483648", "-1", "NULL"]);
-                self.set(column, value.to_owned(), value);
-                if column == "attempts" {
-                    let now = self.family.time_in(0);
-                    self.columns.entry("last_attempt_at").or_insert(now);
-                }
-            }
-            _ => {
-                let value = self.choose(&[
-                    "0",
-                    "1",
-                    "-1",
-                    "4611686018427387903",
-                    "9223372036854775807",
-                    "-9223372036854775807",
-                    "9223372036854775808",
-                ]);
-                self.set(column, value.to_owned(), value);
-            }
-        }
-    }
-
+impl Draft<'_> {
     /// A text that is too short, too long, or not what it seems.
-    fn text(&mut self) -> (String, String) {
+    pub(super) fn text(&mut self) -> (String, String) {
         const STRANGE: [(&[u8], &str); 14] = [
             (b"", "empty"),
             (b" ", "blank"),
@@ -244,7 +48,7 @@ impl<'a> Draft<'a> {
         (self.family.text(&text), format!("of {length} bytes"))
     }
 
-    fn topic(&mut self) {
+    pub(super) fn topic(&mut self) {
         const TOPICS: [&str; 9] = [
             "orders.paid",
             "orders",
@@ -268,8 +72,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// A JSON payload of so many bytes, with its ticket in front.
-    fn filled(&self, bytes: usize) -> String {
+    /// A JSON payload of this size, with its ticket in front.
+    pub(super) fn filled(&self, bytes: usize) -> String {
         let front = format!(r#"{{"ticket":{},"filling":""#, self.ticket);
         let filling = self.family.repeat("x", bytes.saturating_sub(front.len() + 2));
         let parts = [
@@ -280,7 +84,7 @@ impl<'a> Draft<'a> {
         self.family.joined(&parts)
     }
 
-    fn payload(&mut self) {
+    pub(super) fn payload(&mut self) {
         const STRANGE: [(&[u8], &str); 9] = [
             (b"", "empty"),
             (b"null", "null"),
@@ -310,7 +114,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn binary(&mut self) {
+    pub(super) fn binary(&mut self) {
         let bytes: &[u8] = self.choose(&[b"".as_slice(), b"\0\xff\xfe", b"{}", b"\xed\xa0\x80"]);
         let sql = self.family.bytes(bytes);
         self.set("payload_binary", sql, &format!("{bytes:?}"));
@@ -324,7 +128,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn headers(&mut self) {
+    pub(super) fn headers(&mut self) {
         const STRANGE: [&str; 15] = [
             "",
             "null",
@@ -358,7 +162,7 @@ impl<'a> Draft<'a> {
         self.set("headers", sql, &format!("of {bytes} bytes"));
     }
 
-    fn time(&mut self, column: &'static str) {
+    pub(super) fn time(&mut self, column: &'static str) {
         let times = times(self.family);
         let (sql, far) = self.choose(times);
         self.set(column, sql.to_owned(), sql);
@@ -375,7 +179,7 @@ impl<'a> Draft<'a> {
         self.columns.insert("lane", lane);
     }
 
-    fn number(&mut self) {
+    pub(super) fn number(&mut self) {
         let number = match self.family {
             Family::Postgres => self.choose(&[
                 "0",
@@ -448,38 +252,5 @@ const fn times(family: Family) -> &'static [(&'static str, bool)] {
             ("'9999-12-31 23:59:59.999'", true),
             ("'2200-01-01 00:00:00'", true),
         ],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_column_is_attacked_and_every_row_can_be_told() {
-        for family in [Family::Sqlite, Family::Postgres, Family::Mysql] {
-            let mut rng = Rng::with_seed(1);
-            let mut seen = std::collections::BTreeSet::new();
-            for ticket in 0..400 {
-                let row = HostileRow::draw(family, &mut rng, ticket);
-                seen.extend(row.columns.keys().copied());
-                let front = family.text(format!(r#"{{"{TICKET}":"{ticket}"}}"#).as_bytes());
-                let body = family.text(format!(r#"{{"ticket":{ticket}}}"#).as_bytes());
-                let told = row.columns["headers"] == front || row.columns["payload"] == body;
-                assert!(told, "{}", row.what);
-            }
-            assert!(COLUMNS.iter().all(|column| seen.contains(column)), "{seen:?}");
-        }
-    }
-
-    #[test]
-    fn the_same_seed_draws_the_same_rows() {
-        let draw = |seed| {
-            let mut rng = Rng::with_seed(seed);
-            let rows = (0..20).map(|ticket| HostileRow::draw(Family::Postgres, &mut rng, ticket).insert());
-            rows.collect::<Vec<_>>()
-        };
-        assert_eq!(draw(3), draw(3));
-        assert_ne!(draw(3), draw(4));
     }
 }
