@@ -5,6 +5,7 @@ mod act;
 mod by_hand;
 mod clients;
 mod database;
+mod grants;
 mod inbox;
 mod races;
 mod suite;
