@@ -46,6 +46,7 @@ mod payload;
 mod query;
 mod read;
 mod redrive;
+mod refused;
 mod replay;
 mod retain;
 mod search;

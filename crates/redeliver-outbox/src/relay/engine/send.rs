@@ -55,7 +55,9 @@ impl Engine {
                 Some(begun) => self.send(turn, begun),
                 None => {
                     self.window.allow(turn.route, conduct.allowance(now));
-                    self.window.put_back(turn.message.id, turn.lease);
+                    if let Some(uncounted) = self.window.put_back(turn.message.id, turn.lease) {
+                        self.settling.push(uncounted, now);
+                    }
                 }
             }
         }
@@ -75,6 +77,9 @@ impl Engine {
         }
         if planted(Plant::SettledBeforeSend) {
             return Some(verdict::unsent(message));
+        }
+        if let Some(dead) = verdict::unanswered(message, route) {
+            return Some(dead);
         }
         if let Some(refused) = verdict::refuse(message, route, self.database_now(now)) {
             return Some(refused);
@@ -218,7 +223,9 @@ impl Engine {
             took,
             counts: false,
         });
-        self.window.put_back(message.id, lease);
+        if let Some(uncounted) = self.window.put_back(message.id, lease) {
+            self.settling.push(uncounted, clock::now());
+        }
     }
 
     pub(super) fn attempt_ended(
