@@ -37,6 +37,7 @@ plants! {
     CrashTakenForClean = "crash-taken-for-clean": "a new owner is not told that the one before crashed",
     NothingReleased = "nothing-released": "a shard that is given back stays owned",
     LostShardKept = "lost-shard-kept": "a relay that has lost a shard goes on with it",
+    UnansweredSentAgain = "unanswered-sent-again": "what must not arrive twice is sent again though its last attempt may have arrived",
     LeaseNotMinded = "lease-not-minded": "a relay that was stopped for longer than its lease goes on sending",
     ReleasedInFlight = "released-in-flight": "a shard is given back while its messages are on their way",
     AbandonedAsClean = "abandoned-as-clean": "a relay that runs out of time says that nothing is on its way",

@@ -36,6 +36,7 @@ const fn place_name(place: Place) -> &'static str {
 const fn event_name(event: Event) -> &'static str {
     match event {
         Event::Counted { .. } => "counted",
+        Event::Uncounted { .. } => "uncounted",
         Event::Delivered { .. } => "delivered",
         Event::Retry { .. } => "retry",
         Event::Dead { .. } => "dead",
@@ -64,6 +65,7 @@ fn events() -> Vec<Event> {
     ];
     for attempt in 0..5 {
         events.push(Event::Counted { attempt });
+        events.push(Event::Uncounted { attempt });
         events.push(Event::Delivered { attempt });
         events.push(Event::Retry { attempt, wait });
         events.push(Event::Dead {

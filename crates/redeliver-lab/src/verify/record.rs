@@ -90,6 +90,8 @@ pub(super) struct Records {
     pub(super) keys: BTreeMap<String, i64>,
     /// When the database's clock was set, and by how much.
     pub(super) steps: Vec<(u64, i64)>,
+    /// Until when the database refuses the verdicts on a message, once it has met one.
+    pub(super) refused: BTreeMap<i64, u64>,
 }
 
 impl Records {

@@ -153,6 +153,16 @@ impl Scenario {
     pub(super) fn destination(&self, name: &str) -> Option<&DestinationPlan> {
         self.destinations.iter().find(|plan| plan.name == name)
     }
+
+    /// For how many milliseconds the database refuses the verdicts on a message, if it does: one in thirty in every second history.
+    pub(super) const fn refuses(&self, number: i64) -> Option<u64> {
+        let mixed = (number.cast_unsigned() ^ self.seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        if self.seed.is_multiple_of(2) && mixed.is_multiple_of(30) {
+            Some(mixed / 30 % 20_000)
+        } else {
+            None
+        }
+    }
 }
 
 impl RelayLimits {

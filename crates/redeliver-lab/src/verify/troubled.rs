@@ -123,6 +123,23 @@ impl Troubled {
         result
     }
 
+    /// A message whose verdicts a trigger of the operator's refuses: for a while, from the first one on.
+    fn refused(&self, settlements: &[Settlement]) -> Option<i64> {
+        let (world, process) = (&self.world, self.control.process);
+        let now = world.now();
+        if world.is_calm() {
+            return None;
+        }
+        let mut state = world.state();
+        let records = &mut state.records;
+        let refused = settlements.iter().map(Settlement::number).find(|&number| {
+            let chosen = world.scenario.refuses(number);
+            chosen.is_some_and(|while_ms| now < *records.refused.entry(number).or_insert(now + while_ms))
+        })?;
+        records.life(process).troubles.push(now);
+        Some(refused)
+    }
+
     fn tell(&self, call: &'static str, what: &'static str) {
         self.world.tell(Event::Trouble {
             process: self.control.process,
@@ -231,6 +248,13 @@ impl Store for Troubled {
         worker: &'a WorkerId,
         settlements: &'a [Settlement],
     ) -> BoxFuture<'a, Result<Settled>> {
+        if let Some(number) = self.refused(settlements) {
+            return Box::pin(async move {
+                self.tell("settle", "refused for one message");
+                let what = format!("a trigger refuses message {number}");
+                Err(StoreError::new(StoreErrorKind::Refused, what))
+            });
+        }
         Box::pin(self.call("settle", async move {
             let before = writes::look(&self.world, settlements);
             let settled = self.inner().settle(worker, settlements).await?;

@@ -5,8 +5,8 @@ use futures_core::future::LocalBoxFuture;
 use super::{
     Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
     issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order, overview, page, park,
-    patch, payload, query, read, redrive, redrive_order, replay, retain, search, settle, status, times,
-    twice, write,
+    patch, payload, query, read, redrive, redrive_order, refused, replay, retain, search, settle, status,
+    times, twice, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -105,6 +105,13 @@ macro_rules! __conformance_catalogue {
     ([$($callback:tt)*] $([$($with:tt)*])?) => {
         $($callback)*! {
             $([$($with)*])?
+            refused {
+                s460_a_refused_verdict_is_told_from_trouble_with_the_database
+                s461_a_refused_verdict_stops_no_other_and_no_restart
+                s462_rows_beyond_every_limit_reach_an_end_and_stop_nobody
+                s463_an_attempt_that_was_counted_and_not_answered_is_known_until_it_is
+                s464_what_must_not_arrive_twice_is_not_sent_again_after_a_kill
+            }
             write {
                 s001_every_field_comes_back_as_it_was_given
                 s002_a_plain_insert_is_a_message

@@ -48,6 +48,7 @@ mod query;
 mod read;
 mod redrive;
 mod redrive_order;
+mod refused;
 mod replay;
 mod retain;
 mod search;

@@ -1,6 +1,6 @@
 //! The destinations from the window's side: who is ready, who is on the way, who has taken all there is room for.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::manners::Allowance;
 use crate::{
@@ -58,10 +58,16 @@ struct Line {
     weight: usize,
     in_flight: usize,
     allowance: Allowance,
+    /// So many could begin when that was asked.
+    allowed: usize,
     /// Something of it was put away that can come back.
     away: bool,
     /// So many were brought back, for which there was room then.
     expected: usize,
+    /// Each attempt is counted before the send: what may have arrived must not arrive twice.
+    counts_first: bool,
+    /// Messages whose attempt is being counted, or is counted, and has not begun; only where each is counted.
+    counted: BTreeSet<i64>,
     /// The most messages that may be held for it, so that one slow destination does not fill the window.
     share: usize,
     /// The most that they may weigh, for the same reason; one message fits always.
@@ -87,8 +93,17 @@ impl Line {
         if self.allowance.sends == 0 && !planted(Plant::ConcurrencyIgnored) {
             return None;
         }
-        let retry = self.allowance.retries.then(|| self.retries.pop_front()).flatten();
-        let number = retry.or_else(|| self.ready.pop_front())?;
+        // Only as many are counted as may begin, so that a crash leaves few behind that were counted in vain.
+        let full = self.counts_first && self.counted.len() >= self.allowed;
+        let pop = |queue: &mut VecDeque<i64>| match full {
+            false => queue.pop_front(),
+            true => {
+                let first = queue.iter().position(|number| self.counted.contains(number))?;
+                queue.remove(first)
+            }
+        };
+        let retry = self.allowance.retries.then(|| pop(&mut self.retries)).flatten();
+        let number = retry.or_else(|| pop(&mut self.ready))?;
         self.allowance.sends = self.allowance.sends.saturating_sub(1);
         Some(number)
     }
@@ -119,6 +134,9 @@ impl Tracks {
                 allowance: Allowance::default(),
                 away: false,
                 expected: 0,
+                counts_first: !route.idempotent,
+                counted: BTreeSet::new(),
+                allowed: 0,
                 share: (window / count).max(2 * route.concurrency),
                 share_of_bytes: bytes / count,
             })
@@ -192,8 +210,27 @@ impl Tracks {
         self.in_flight = self.in_flight.saturating_add_signed(change);
     }
 
+    pub(super) fn counts_first(&self, route: usize) -> bool {
+        self.lines[route].counts_first
+    }
+
+    /// The attempt of a message is counted, or about to be, and has not begun.
+    pub(super) fn count(&mut self, route: usize, number: i64) {
+        let line = &mut self.lines[route];
+        if line.counts_first {
+            line.counted.insert(number);
+        }
+    }
+
+    /// The attempt begins, or does not count.
+    pub(super) fn uncount(&mut self, route: usize, number: i64) {
+        self.lines[route].counted.remove(&number);
+    }
+
     pub(super) fn allow(&mut self, route: usize, allowance: Allowance) {
-        self.lines[route].allowance = allowance;
+        let line = &mut self.lines[route];
+        line.allowance = allowance;
+        line.allowed = allowance.sends;
     }
 
     /// What comes due of a destination that gets nothing is put away, but for what it is tried with.

@@ -105,6 +105,18 @@ pub(super) fn refuse(message: &Message, route: &Route, now: Timestamp) -> Option
     too_late(message, route, now).or_else(|| used_up(message, route))
 }
 
+/// Of what must not arrive twice, an attempt was begun, and how it ended was not written: it may have arrived.
+pub(super) fn unanswered(message: &Message, route: &Route) -> Option<Verdict> {
+    if route.idempotent || !message.interrupted || planted(Plant::UnansweredSentAgain) {
+        return None;
+    }
+    let error = format!(
+        "the relay ended, or lost its lease, before the answer to attempt {} was recorded",
+        message.attempts
+    );
+    Some(dead(message, route, None, DeadReason::UnknownOutcome, &error))
+}
+
 /// It is too old.
 pub(super) fn too_late(message: &Message, route: &Route, now: Timestamp) -> Option<Verdict> {
     if let Some(end) = expires(message).filter(|&end| now >= end) {
@@ -155,6 +167,8 @@ pub(super) fn dead(
 ) -> Verdict {
     let lane = match (&message.key, route.lane) {
         (None, _) => AfterDeath::None,
+        // Not a lane: no table could hold its key to park it by.
+        (Some(key), _) if key.len() > limits::KEY_LIMIT => AfterDeath::Gap,
         (Some(_), LanePolicy::Park) if !planted(Plant::ParkedLaneGoesOn) => AfterDeath::Park,
         (Some(_), _) => AfterDeath::Gap,
     };

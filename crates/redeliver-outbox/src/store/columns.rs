@@ -88,6 +88,7 @@ pub(super) fn message(row: &mut dyn Columns) -> Result<Message> {
         last_attempt_at: row.time()?,
         last_error: row.text()?,
         last_wait_ms: row.count()?,
+        interrupted: row.flag()?,
     })
 }
 

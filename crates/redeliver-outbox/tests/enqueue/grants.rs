@@ -3,7 +3,7 @@
 use mysql_async::prelude::Queryable as _;
 use redeliver_outbox::{NewMessage, Outbox};
 
-use crate::database::{Database, Kind, mariadb, postgres};
+use crate::database::{Database, Kind, mysql, postgres};
 
 /// As `docs/tables.md` has them, with `app` for the producer.
 const PLAIN: &str = "GRANT INSERT (destination, topic, lane, payload, payload_binary, content_type, headers, traceparent, not_before, expires_at)
@@ -102,16 +102,25 @@ async fn postgresql() {
 }
 
 #[tokio::test]
-async fn mysql() {
-    let database = Database::new(Kind::Mariadb).await;
-    let mut owner = mariadb(&database.url).await;
+async fn on_mariadb() {
+    enqueue_without_forging(Kind::Mariadb).await;
+}
+
+#[tokio::test]
+async fn on_mysql() {
+    enqueue_without_forging(Kind::Mysql).await;
+}
+
+async fn enqueue_without_forging(kind: Kind) {
+    let database = Database::new(kind).await;
+    let mut owner = mysql(&database.url).await;
     let user = format!("app_{}", std::process::id());
     owner.query_drop(format!("CREATE USER {user}")).await.unwrap();
     owner
         .query_drop(PLAIN.replace("TO app", &format!("TO {user}")))
         .await
         .unwrap();
-    let mut app = mariadb(&database.url.replace("root@", &format!("{user}@"))).await;
+    let mut app = mysql(&database.url.replace("root@", &format!("{user}@"))).await;
     app.query_drop(INSERT).await.unwrap();
     for statement in forged() {
         let error = app.query_drop(&statement).await.unwrap_err();

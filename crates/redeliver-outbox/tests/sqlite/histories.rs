@@ -15,6 +15,7 @@ fn events() -> impl Strategy<Value = Event> {
     let wait = (0..3_000_u64).prop_map(Duration::from_micros);
     prop_oneof![
         attempt.clone().prop_map(|attempt| Event::Counted { attempt }),
+        attempt.clone().prop_map(|attempt| Event::Uncounted { attempt }),
         attempt.clone().prop_map(|attempt| Event::Delivered { attempt }),
         (attempt.clone(), wait).prop_map(|(attempt, wait)| Event::Retry { attempt, wait }),
         proptest::option::of(attempt).prop_map(|attempt| Event::Dead {
@@ -43,6 +44,7 @@ async fn happen(bench: &Bench, worker: &WorkerId, lease: Lease, number: i64, eve
     let failed = |attempt| attempted(attempt, "transient", "no");
     let verdict = match event {
         Event::Counted { attempt } => Verdict::Counted { attempt },
+        Event::Uncounted { attempt } => Verdict::Uncounted { attempt },
         Event::Delivered { attempt } => Verdict::Delivered(attempted(attempt, "", "")),
         Event::Retry { attempt, wait } => Verdict::Retry {
             attempted: failed(attempt),

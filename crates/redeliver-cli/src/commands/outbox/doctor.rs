@@ -5,6 +5,7 @@ use redeliver_outbox::desk::{Finding, Grade, StatusReport};
 
 use super::{
     database::{DatabaseFlags, Outbox},
+    destination::refused,
     finding,
     settings::{BUILT_IN, Settings},
 };
@@ -47,7 +48,21 @@ async fn look(outbox: &Outbox, findings: &mut Vec<Finding>) -> anyhow::Result<()
     let report = outbox.desk().status().await?;
     findings.extend(unknown_destinations(&outbox.settings, &report));
     findings.extend(events_without_routes(&outbox.settings, &report));
+    findings.extend(refused_verdicts(&report));
     Ok(())
+}
+
+/// What the relays cannot write, because the database refuses it.
+fn refused_verdicts(report: &StatusReport) -> Vec<Finding> {
+    let live = report.live();
+    let refused = live
+        .iter()
+        .filter_map(|(name, figures)| refused(name, Some(figures), report.now));
+    let next =
+        "remove the constraint or trigger of yours that refuses it; the relay tries again every minute";
+    refused
+        .map(|what| Finding::problem("verdicts", what, next))
+        .collect()
 }
 
 pub(super) fn configuration(settings: &Settings) -> Finding {

@@ -13,7 +13,7 @@ use redeliver_outbox::{
 use super::{
     audit,
     database::{DatabaseFlags, Outbox},
-    destination::trouble,
+    destination::overview::obstacles,
     form::DetailForm,
     payload, when,
 };
@@ -56,8 +56,11 @@ pub(super) async fn run(args: &ShowArgs, outbox: &Outbox) -> anyhow::Result<Exit
         output::json(&DetailForm::of(&detail));
     } else {
         let now = Timestamp::wall();
-        let (_, trouble) = trouble(outbox.desk(), &detail.record.destination, now).await?;
-        output::line(&words(&detail, trouble.as_deref(), now));
+        let obstacles = obstacles(outbox.desk(), &detail.record, now).await?;
+        output::line(&words(&detail, obstacles.trouble.as_deref(), now));
+        if !obstacles.refused.is_empty() {
+            output::line(obstacles.refused.trim_start());
+        }
     }
     Ok(Exit::Done)
 }

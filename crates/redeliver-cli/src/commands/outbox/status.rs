@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::{
     database::{DatabaseFlags, Outbox},
-    destination::{HoldForm, LiveForm, trouble_of},
+    destination::{HoldForm, LiveForm, refused, trouble_of},
     when,
 };
 use crate::{
@@ -212,10 +212,13 @@ fn troubles(report: &StatusReport) -> Option<String> {
     let names: BTreeSet<&str> = held.chain(live.keys().map(String::as_str)).collect();
     let troubles: Vec<String> = names
         .into_iter()
-        .filter_map(|name| {
+        .flat_map(|name| {
             let hold = report.holds.iter().find(|hold| hold.destination == name);
-            let trouble = trouble_of(hold, live.get(name), report.now)?;
-            Some(format!("{} is {trouble}", readable::line(name, 40)))
+            let trouble = trouble_of(hold, live.get(name), report.now);
+            let trouble = trouble.map(|trouble| format!("{} is {trouble}", readable::line(name, 40)));
+            trouble
+                .into_iter()
+                .chain(refused(name, live.get(name), report.now))
         })
         .collect();
     (!troubles.is_empty()).then(|| troubles.join("\n"))

@@ -11,7 +11,10 @@ use serde_json::json;
 
 use super::{
     database::{DatabaseFlags, Outbox},
-    destination::{HoldForm, trouble},
+    destination::{
+        HoldForm,
+        overview::{Obstacles, obstacles},
+    },
     show::find,
     when::both,
 };
@@ -37,8 +40,13 @@ pub(super) async fn run(args: &WhyArgs, outbox: &Outbox) -> anyhow::Result<Exit>
     let detail = find(outbox, args.id).await?;
     let routes = &outbox.settings.routes;
     let (record, now) = (&detail.record, Timestamp::wall());
-    let (hold, trouble) = trouble(outbox.desk(), &record.destination, now).await?;
-    let sentence = sentence(&detail, leads_somewhere(routes, record), trouble.as_deref(), now);
+    let Obstacles {
+        hold,
+        trouble,
+        refused,
+    } = obstacles(outbox.desk(), record, now).await?;
+    let mut sentence = sentence(&detail, leads_somewhere(routes, record), trouble.as_deref(), now);
+    sentence.push_str(&refused);
     match args.json {
         true => output::json(&json!({
             "id": record.id.to_string(),

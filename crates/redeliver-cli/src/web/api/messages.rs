@@ -117,12 +117,12 @@ pub(super) async fn reason(
 ) -> Result<Response, Problem> {
     let detail = find(&site, message).await?;
     let (record, now) = (&detail.record, Timestamp::wall());
-    let (_, trouble) = destination::overview::trouble(&*site.desk, &record.destination, now).await?;
+    let obstacles = destination::overview::obstacles(&*site.desk, record, now).await?;
     let known = why::leads_somewhere(&site.about.routes, record);
     let form = WhyForm {
         id: record.id.to_string(),
         status: record.status.as_str(),
-        why: why::sentence(&detail, known, trouble.as_deref(), now),
+        why: why::sentence(&detail, known, obstacles.trouble.as_deref(), now) + &obstacles.refused,
     };
     Ok(Json(form).into_response())
 }

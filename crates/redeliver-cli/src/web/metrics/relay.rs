@@ -183,6 +183,11 @@ fn work(page: &mut Page, relays: &Counting) {
         "How long it took to write a batch of verdicts.",
     )
     .spread(&[], &spread(Figures::settling));
+    page.gauge(
+        "redeliver_stuck_verdicts",
+        "Verdicts that the database refuses now; each is written by itself, again and again.",
+    )
+    .count(&[], sum(Figures::stuck));
     let mut family = page.counter(
         "redeliver_store_errors_total",
         "Statements that failed, by what they were for; each is tried again.",

@@ -23,7 +23,7 @@ use super::{
     words::{Chip, Prose, When, bytes},
 };
 use crate::{
-    commands::outbox::{destination::overview::trouble, show::marked_secret, why},
+    commands::outbox::{destination::overview::obstacles, show::marked_secret, why},
     readable,
     web::{problem::Problem, site::Site},
 };
@@ -112,7 +112,7 @@ pub(super) async fn page(
     let detail = found(&site, &name).await?;
     let record = &detail.record;
     let now = Timestamp::wall();
-    let (_, trouble) = trouble(&*site.desk, &record.destination, now).await?;
+    let obstacles = obstacles(&*site.desk, record, now).await?;
     let known = why::leads_somewhere(&site.about.routes, record);
     let only = Filter {
         messages: vec![MessageRef::Id(record.id)],
@@ -136,7 +136,11 @@ pub(super) async fn page(
         href: address(record.id),
         chip: Chip::of(record.status),
         reason: record.dead_letter_reason.map_or("", DeadReason::as_str),
-        why: Prose::of(&why::sentence(&detail, known, trouble.as_deref(), now)),
+        why: Prose::of(&format!(
+            "{}{}",
+            why::sentence(&detail, known, obstacles.trouble.as_deref(), now),
+            obstacles.refused
+        )),
         dead,
         version: version(&detail),
         facts: facts(&detail),

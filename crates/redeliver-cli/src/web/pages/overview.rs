@@ -10,13 +10,16 @@ use super::{
     address, charts,
     destinations::{self, Row},
     frame::{Answered, Frame, OVERVIEW, Visitor, page as answer},
-    issues,
+    issues, message,
     outlook::Coming,
     picture::{Lines, Share},
     words::{Prose, about, freshness, grouped},
 };
 use crate::{
-    commands::outbox::destination::overview::{self, Overview as Destination},
+    commands::outbox::destination::{
+        overview::{self, Overview as Destination},
+        refused,
+    },
     readable,
     web::site::Site,
 };
@@ -207,6 +210,15 @@ fn troubles(report: &StatusReport, all: &[Destination]) -> Vec<Trouble> {
             )),
             href: "/workers".to_owned(),
         });
+    }
+    for (name, figures) in &report.live() {
+        if let Some(refused) = refused(name, Some(figures), report.now) {
+            let first = figures.stuck_verdicts.first();
+            troubles.push(Trouble {
+                words: Prose::of(&format!("Needs attention: {refused}.")),
+                href: first.map_or_else(|| destinations::address(name), |stuck| message::address(stuck.id)),
+            });
+        }
     }
     for destination in all {
         // A rest that is over before anybody has read of it needs nobody.

@@ -13,10 +13,16 @@ pub(in crate::verify) fn check(world: &World) -> Vec<Cause> {
     let state = world.state();
     let mut causes = Vec::new();
     let mut unexplained = Vec::new();
+    let mut twice = Vec::new();
     for (&number, message) in &state.records.messages {
         let taken: Vec<&Attempt> = message.attempts.iter().filter(|attempt| attempt.taken).collect();
         for pair in taken.windows(2) {
+            let plan = world.scenario.destination(&message.destination);
+            let once = plan.is_some_and(|plan| !plan.idempotent);
             match cause(&state.records, pair[0], pair[1], lease) {
+                Some(cause) if once && !excuses(cause, pair[0]) => {
+                    twice.push((number, pair[0].number, pair[1].number, cause));
+                }
                 Some(cause) => causes.push(cause),
                 None => unexplained.push((number, pair[0].number, pair[1].number)),
             }
@@ -28,7 +34,19 @@ pub(in crate::verify) fn check(world: &World) -> Vec<Cause> {
             format!("it was taken by attempt {first} and again by attempt {second}, and nothing explains it");
         world.object("duplicates", Some(number), what);
     }
+    for (number, first, second, cause) in twice {
+        let what = format!(
+            "it was taken by attempt {first} and again by attempt {second} ({cause:?}), and must not arrive twice"
+        );
+        world.object("duplicates", Some(number), what);
+    }
     causes
+}
+
+/// What may be sent a second time though it must not arrive twice: an operator wants it, or the destination said that it did not take it.
+fn excuses(cause: Cause, first: &Attempt) -> bool {
+    let refused = matches!(first.heard, Some((Kind::Retry | Kind::Throttled, _)));
+    cause == Cause::Redrive || refused
 }
 
 fn cause(records: &Records, first: &Attempt, second: &Attempt, lease: u64) -> Option<Cause> {

@@ -145,11 +145,13 @@ fn miscounted(
         let attempts = live.state.attempts;
         return Some(format!("attempt {attempt} was begun, and {attempts} are counted"));
     }
-    let most = world
-        .scenario
-        .destination(&message.destination)?
-        .policy
-        .max_attempts?;
+    let plan = world.scenario.destination(&message.destination)?;
+    if !counted && !plan.idempotent {
+        return Some(format!(
+            "attempt {attempt} was begun without being counted first, and it must not arrive twice"
+        ));
+    }
+    let most = plan.policy.max_attempts?;
     if attempt > most {
         return Some(format!(
             "attempt {attempt} was begun, and at most {most} are allowed"

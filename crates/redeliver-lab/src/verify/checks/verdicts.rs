@@ -216,8 +216,11 @@ impl Case<'_> {
             DeadReason::Expired => !self.is_old(attempted.is_some()),
             DeadReason::UnknownDestination => self.plan.is_some_and(|plan| !plan.has_left(self.world.now())),
             DeadReason::UnknownOutcome => {
-                !matches!(heard, Some(Some(Kind::Ambiguous | Kind::Open)))
-                    || self.plan.is_none_or(|plan| plan.idempotent)
+                let met = matches!(heard, Some(Some(Kind::Ambiguous | Kind::Open)));
+                // Counted by an owner before, who did not write how it ended.
+                let counted = Some((self.old.state.redrives, self.old.state.attempts));
+                let unanswered = attempted.is_none() && self.message.counted == counted;
+                !(met || unanswered) || self.plan.is_none_or(|plan| plan.idempotent)
             }
             DeadReason::RetryAfter => !matches!(heard, Some(Some(Kind::Throttled | Kind::Open))),
             DeadReason::LaneSkipped => {

@@ -155,7 +155,6 @@ mod tests {
         time::Duration,
     };
 
-    use redeliver::Class;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
@@ -207,6 +206,7 @@ mod tests {
             last_attempt_at: None,
             last_error: None,
             last_wait_ms: 0,
+            interrupted: false,
         };
         let delivery = Delivery {
             message: &message,

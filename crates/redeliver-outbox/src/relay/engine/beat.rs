@@ -199,7 +199,7 @@ impl Engine {
                 interval = interval.min(SOON);
             }
             for &shard in staying.iter().rev().take(step.give_back) {
-                self.window.leave(shard);
+                self.leave(shard, now);
             }
             if step.claim > 0 {
                 self.claim(step.claim, now);
@@ -231,7 +231,7 @@ impl Engine {
                     self.reading.own(claimed.lease);
                     self.relay.witness.saw(Happening::Owned(claimed.lease));
                     if self.stop_by.is_some() {
-                        self.window.leave(claimed.lease.shard);
+                        self.leave(claimed.lease.shard, now);
                     }
                 }
                 if !claimed.is_empty() {

@@ -318,7 +318,14 @@ impl Engine {
         self.cut_off_at = Some(now.plus(patience - (patience / 4).min(GOODBYE)));
         let staying: Vec<u16> = self.window.staying().collect();
         for shard in staying {
-            self.window.leave(shard);
+            self.leave(shard, now);
+        }
+    }
+
+    /// The shard is to be given back, once what has begun is written.
+    fn leave(&mut self, shard: u16, now: Moment) {
+        for uncounted in self.window.leave(shard) {
+            self.settling.push(uncounted, now);
         }
     }
 

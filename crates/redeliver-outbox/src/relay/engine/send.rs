@@ -55,7 +55,9 @@ impl Engine {
                 Some(begun) => self.send(turn, begun),
                 None => {
                     self.window.allow(turn.route, conduct.allowance(now));
-                    self.window.put_back(turn.message.id, turn.lease);
+                    if let Some(uncounted) = self.window.put_back(turn.message.id, turn.lease) {
+                        self.settling.push(uncounted, now);
+                    }
                 }
             }
         }
@@ -75,6 +77,9 @@ impl Engine {
         }
         if planted(Plant::SettledBeforeSend) {
             return Some(verdict::unsent(message));
+        }
+        if let Some(dead) = verdict::unanswered(message, route) {
+            return Some(dead);
         }
         if let Some(refused) = verdict::refuse(message, route, self.database_now(now)) {
             return Some(refused);
@@ -224,8 +229,7 @@ impl Engine {
         self.window.sent(route);
         self.relay.figures.route(Some(route)).unsent();
         self.conducts[route].unsent(begun, now);
-        let outcome = Outcome::Retry {
-            class: Class::Transient,
+        let outcome = Outcome::Unreachable {
             reason: "not sent: the lease had ended".to_owned(),
         };
         self.put_back(message, lease, attempt, &outcome, Duration::ZERO);
@@ -248,10 +252,13 @@ impl Engine {
             took,
             counts: false,
         });
-        match outcome {
+        let uncounted = match outcome {
             Outcome::Unreachable { .. } | Outcome::Disable { .. } => self.window.put_back(message.id, lease),
             // The message may be to blame: the next probe is another one, if there is one.
             _ => self.window.put_behind(message.id, lease),
+        };
+        if let Some(uncounted) = uncounted {
+            self.settling.push(uncounted, clock::now());
         }
     }
 

@@ -195,8 +195,11 @@ impl Engine {
             }
             self.count(settlement);
             fanned_out |= matches!(settlement.verdict, Verdict::FannedOut { .. });
-            self.window.settled(settlement, time);
+            let next = self.window.settled(settlement, time);
             self.relay.witness.saw(Happening::Settled(settlement));
+            if let Some(next) = next {
+                self.settling.push(next, now);
+            }
             if origin == Origin::Stuck {
                 self.stuck_settled(settlement, now);
             }

@@ -34,7 +34,7 @@ impl Window {
         let nothing = found.is_empty() && !found.more && found.next_due.is_none();
         for (shard, lane) in &found.parked {
             if self.is_as_asked(*shard) && !planted(Plant::ParkedByHandIgnored) {
-                self.hold_lane(*shard, lane);
+                settlements.extend(self.hold_lane(*shard, lane));
             }
         }
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.

@@ -21,7 +21,7 @@ use crate::{
     Message, MessageId,
     destination::Routes,
     plants::{Plant, planted},
-    store::{Claimed, LaneId, Lease},
+    store::{Claimed, LaneId, Lease, Settlement, Verdict},
 };
 
 /// How much a window may hold.
@@ -68,6 +68,13 @@ enum Stage {
     Waiting,
     /// On its way, or its verdict on its way to the database.
     Busy,
+}
+
+/// Where a message waits that is put back to its destination.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    First,
+    Last,
 }
 
 /// A message whose turn it is.
@@ -196,37 +203,36 @@ impl Window {
     }
 
     /// An operator has parked a lane: what has not begun does not begin.
-    fn hold_lane(&mut self, shard: u16, id: &LaneId) {
-        let Some(route) = self.tracks.index(&id.destination) else {
-            return;
-        };
+    fn hold_lane(&mut self, shard: u16, id: &LaneId) -> Option<Settlement> {
+        let route = self.tracks.index(&id.destination)?;
         let key = LaneKey::new(shard, route, &id.key);
         let behind = self.lanes.entry(key.clone()).or_default().hold();
         self.let_all_go(behind);
-        self.end_turn_in_vain(&key);
+        self.end_turn_in_vain(&key)
     }
 
     /// Lets go of a message that waits for its turn, if an operator has parked its lane: it is read again.
-    fn end_turn_in_vain(&mut self, key: &LaneKey) {
-        let Some(lane) = self.lanes.get_mut(key) else {
-            return;
-        };
-        let Some(number) = lane.turn_in_vain() else {
-            return;
-        };
-        let held = self.held.get(&number);
-        let Some(held) = held.filter(|held| held.stage == Stage::Waiting) else {
-            return;
-        };
+    #[must_use = "what is said is to be written"]
+    fn end_turn_in_vain(&mut self, key: &LaneKey) -> Option<Settlement> {
+        let number = self.lanes.get(key)?.turn_in_vain()?;
+        let held = self.held.get(&number)?;
+        if held.stage != Stage::Waiting {
+            return None;
+        }
+        let due = held.due;
+        if let Some(uncounted) = self.give_up(number) {
+            return Some(uncounted);
+        }
+        let lane = self.lanes.get_mut(key)?;
         lane.end_turn(number);
-        let behind = if held.due {
+        let behind = if due {
             lane.schedule(number, None)
         } else {
             lane.spill(number);
             Vec::new()
         };
         self.let_all_go(behind);
-        self.let_go(number);
+        None
     }
 
     fn lane(&mut self, shard: u16, lane: &LaneId) -> Option<&mut Lane> {
@@ -242,12 +248,24 @@ impl Window {
         self.forget(shard, |_| true);
     }
 
-    /// The shard is to be given back: what has not begun does not begin.
-    pub(super) fn leave(&mut self, shard: u16) {
-        if let Some(owned) = self.shards.get_mut(&shard) {
-            owned.leaving = true;
-            self.forget(shard, |held| held.stage == Stage::Waiting);
-        }
+    /// The shard is to be given back: what has not begun does not begin. Says what is to be written of it.
+    #[must_use = "what is said is to be written"]
+    pub(super) fn leave(&mut self, shard: u16) -> Vec<Settlement> {
+        let Some(owned) = self.shards.get_mut(&shard) else {
+            return Vec::new();
+        };
+        owned.leaving = true;
+        let counted = self
+            .held
+            .iter()
+            .filter(|(_, held)| held.lease.shard == shard && held.stage == Stage::Waiting && held.counted);
+        let counted: Vec<i64> = counted.map(|(&number, _)| number).collect();
+        let uncounted = counted
+            .into_iter()
+            .filter_map(|number| self.give_up(number))
+            .collect();
+        self.forget(shard, |held| held.stage == Stage::Waiting);
+        uncounted
     }
 
     fn forget(&mut self, shard: u16, which: impl Fn(&Held) -> bool) {
@@ -293,6 +311,7 @@ impl Window {
         }
         if let Some(route) = held.route {
             self.tracks.let_go(route, held.message.weight());
+            self.tracks.uncount(route, number);
         }
         Some(held)
     }
@@ -350,6 +369,11 @@ impl Window {
             else {
                 continue;
             };
+            let count_first = (held.suspect || self.tracks.counts_first(route)) && !held.counted;
+            match count_first {
+                true => self.tracks.count(route, number),
+                false => self.tracks.uncount(route, number),
+            }
             held.stage = Stage::Busy;
             if planted(Plant::TurnEndsAtSend)
                 && let Some(lane) = held.lane.as_ref().and_then(|key| self.lanes.get_mut(key))
@@ -361,45 +385,75 @@ impl Window {
                 message: Arc::clone(&held.message),
                 lease: held.lease,
                 route,
-                count_first: held.suspect && !held.counted,
+                count_first,
                 counted: held.counted,
                 headed_parked_lane: lane.is_some_and(|lane| lane.is_parked_for(number)),
             });
         }
     }
 
-    /// It could not go after all, or nothing came of it that would count: it is the next one, as it was.
-    pub(super) fn put_back(&mut self, id: MessageId, lease: Lease) {
-        self.wait_again(id, lease, true);
+    /// It could not go after all, or nothing came of it that would count: it is the next one, as it was. Says what is to be written, if
+    /// it does not stay in memory.
+    #[must_use = "what is said is to be written"]
+    pub(super) fn put_back(&mut self, id: MessageId, lease: Lease) -> Option<Settlement> {
+        self.put(id, lease, Place::First)
     }
 
     /// Nothing came of it that would count, and another one may do better: it is the last one, as it was.
-    pub(super) fn put_behind(&mut self, id: MessageId, lease: Lease) {
-        self.wait_again(id, lease, false);
+    #[must_use = "what is said is to be written"]
+    pub(super) fn put_behind(&mut self, id: MessageId, lease: Lease) -> Option<Settlement> {
+        self.put(id, lease, Place::Last)
     }
 
-    fn wait_again(&mut self, id: MessageId, lease: Lease, first: bool) {
+    fn put(&mut self, id: MessageId, lease: Lease, place: Place) -> Option<Settlement> {
         if !self.is_held(id, lease) {
-            return;
+            return None;
         }
-        let number = id.number();
-        if let Some(held) = self.held.get_mut(&number) {
-            held.stage = Stage::Waiting;
-            let retry = held.message.attempts > u32::from(held.counted);
-            match held.route {
-                Some(route) if first => self.tracks.ready_first(route, number, retry),
-                // Behind those that were never attempted, too.
-                Some(route) => self.tracks.ready(route, number, false),
-                None => {}
-            }
-            let lane = held.lane.clone();
-            if let Some(key) = lane {
-                self.end_turn_in_vain(&key);
-            }
-            if self.shards.get(&lease.shard).is_none_or(|shard| shard.leaving) {
-                self.let_go(number);
-            }
+        let held = self.held.get_mut(&id.number())?;
+        let retry = held.message.attempts > u32::from(held.counted);
+        if let Some(route) = held.route.filter(|_| held.counted) {
+            self.tracks.count(route, id.number());
         }
+        self.wait_again(id.number(), retry, place)
+    }
+
+    /// Nothing of it is on its way any more: it waits for its turn again, unless it is not to begin.
+    fn wait_again(&mut self, number: i64, retry: bool, place: Place) -> Option<Settlement> {
+        let held = self.held.get_mut(&number)?;
+        held.stage = Stage::Waiting;
+        let (shard, lane) = (held.lease.shard, held.lane.clone());
+        match (held.route, place) {
+            (Some(route), Place::First) => self.tracks.ready_first(route, number, retry),
+            // Behind those that were never attempted, too.
+            (Some(route), Place::Last) => self.tracks.ready(route, number, false),
+            (None, _) => {}
+        }
+        if let Some(key) = lane
+            && let Some(uncounted) = self.end_turn_in_vain(&key)
+        {
+            return Some(uncounted);
+        }
+        // In a shard on its way out nothing begins.
+        let leaving = self.shards.get(&shard).is_none_or(|shard| shard.leaving);
+        leaving.then(|| self.give_up(number)).flatten()
+    }
+
+    /// Lets go of a message that does not begin. Where each attempt is counted, the count is taken back first: whoever reads it again
+    /// would take it for one that may have arrived.
+    fn give_up(&mut self, number: i64) -> Option<Settlement> {
+        let held = self.held.get_mut(&number)?;
+        let counts_first = held.route.is_some_and(|route| self.tracks.counts_first(route));
+        if held.counted && counts_first {
+            held.stage = Stage::Busy;
+            let attempt = held.message.attempts;
+            return Some(Settlement::of(
+                &held.message,
+                held.lease,
+                Verdict::Uncounted { attempt },
+            ));
+        }
+        self.let_go(number);
+        None
     }
 
     /// What a destination is allowed from now on.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{LaneKey, Stage, Window};
+use super::{LaneKey, Place, Window};
 use crate::{
     Timestamp,
     plants::{Plant, planted},
@@ -10,33 +10,35 @@ use crate::{
 };
 
 impl Window {
-    /// A verdict has been written.
-    pub(in crate::relay) fn settled(&mut self, settlement: &Settlement, now: Timestamp) {
+    /// A verdict has been written. Says what is to be written after it.
+    #[must_use = "what is said is to be written"]
+    pub(in crate::relay) fn settled(
+        &mut self,
+        settlement: &Settlement,
+        now: Timestamp,
+    ) -> Option<Settlement> {
         let number = settlement.number();
         if !self.is_held(settlement.id, settlement.lease) {
             self.settled_aside(settlement, now);
-            return;
+            return None;
         }
         if let Verdict::Counted { attempt } = settlement.verdict {
-            self.counted(number, attempt);
-            return;
+            return self.counted(number, attempt);
         }
         if let Some(asked) = &mut self.asked {
             asked.settled.insert(settlement.id);
         }
         if let Verdict::Uncounted { attempt } = settlement.verdict {
-            self.uncounted(number, attempt);
-            return;
+            return self.uncounted(number, attempt);
         }
-        let Some(held) = self.let_go(number) else {
-            return;
-        };
+        let held = self.let_go(number)?;
         if let Some(route) = held.route {
             self.put_away_if_parked(route, &settlement.verdict);
         }
         if let Some(key) = held.lane {
             self.after_verdict(&key, settlement, held.due, now);
         }
+        None
     }
 
     /// Only what is written can be brought back.
@@ -84,44 +86,24 @@ impl Window {
         self.refresh(key);
     }
 
-    fn counted(&mut self, number: i64, attempt: u32) {
-        let Some(held) = self.held.get_mut(&number) else {
-            return;
-        };
+    fn counted(&mut self, number: i64, attempt: u32) -> Option<Settlement> {
+        let held = self.held.get_mut(&number)?;
         held.counted = true;
         // Before the count it may have been the first: a retry it is not by that.
         let retry = held.message.attempts > 0;
         Arc::make_mut(&mut held.message).attempts = attempt;
-        self.make_ready(number, retry);
+        self.wait_again(number, retry, Place::First)
     }
 
     /// The attempt did not begin: it is as if it had not been counted.
-    fn uncounted(&mut self, number: i64, attempt: u32) {
-        let Some(held) = self.held.get_mut(&number) else {
-            return;
-        };
+    fn uncounted(&mut self, number: i64, attempt: u32) -> Option<Settlement> {
+        let held = self.held.get_mut(&number)?;
         held.counted = false;
+        if let Some(route) = held.route {
+            self.tracks.uncount(route, number);
+        }
         let before = attempt.saturating_sub(1);
         Arc::make_mut(&mut held.message).attempts = before;
-        self.make_ready(number, before > 0);
-    }
-
-    /// Nothing of it is on its way any more: it is the next one.
-    fn make_ready(&mut self, number: i64, retry: bool) {
-        let Some(held) = self.held.get_mut(&number) else {
-            return;
-        };
-        held.stage = Stage::Waiting;
-        let (shard, lane) = (held.lease.shard, held.lane.clone());
-        if let Some(route) = held.route {
-            self.tracks.ready_first(route, number, retry);
-        }
-        if let Some(key) = lane {
-            self.end_turn_in_vain(&key);
-        }
-        // In a shard on its way out nothing begins: the attempt stays counted, as that of a process that ended.
-        if self.shards.get(&shard).is_none_or(|shard| shard.leaving) {
-            self.let_go(number);
-        }
+        self.wait_again(number, before > 0, Place::First)
     }
 }

@@ -192,8 +192,10 @@ impl World {
                 for _ in 0..how_many.min(self.pending.len()) {
                     let settlement = self.pending.remove(0);
                     self.rows.settle(&settlement);
-                    self.window
+                    let next = self
+                        .window
                         .settled(&settlement, Timestamp::from_millis(self.rows.now));
+                    self.pending.extend(next);
                 }
             }
             Step::LoseAnswer => {
@@ -278,6 +280,7 @@ impl World {
             last_attempt_at: None,
             last_error: None,
             last_wait_ms: 0,
+            interrupted: false,
         };
         self.rows.live.insert(self.last, message);
     }

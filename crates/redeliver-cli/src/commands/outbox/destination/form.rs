@@ -2,7 +2,7 @@
 
 use redeliver_outbox::{
     Hold,
-    live::{Failures, LiveFigures},
+    live::{Failures, LiveFigures, StuckVerdict},
 };
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -80,10 +80,34 @@ pub(crate) struct LiveForm<'a> {
     latency_p50_ms: Option<f64>,
     latency_p99_ms: Option<f64>,
     held: u64,
+    /// Verdicts that the database refuses now.
+    stuck: u64,
+    /// The first of them.
+    stuck_verdicts: Vec<StuckForm<'a>>,
     until: Option<String>,
     /// Since when its circuit is open, if it is.
     since: Option<String>,
     detail: &'a str,
+}
+
+/// A verdict that the database refuses.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct StuckForm<'a> {
+    id: String,
+    number: i64,
+    since: String,
+    reason: &'a str,
+}
+
+impl<'a> StuckForm<'a> {
+    fn of(stuck: &'a StuckVerdict) -> Self {
+        Self {
+            id: stuck.id.to_string(),
+            number: stuck.id.number(),
+            since: stuck.since.to_string(),
+            reason: &stuck.reason,
+        }
+    }
 }
 
 impl<'a> LiveForm<'a> {
@@ -100,6 +124,8 @@ impl<'a> LiveForm<'a> {
             latency_p50_ms: live.latency_p50_ms,
             latency_p99_ms: live.latency_p99_ms,
             held: live.held,
+            stuck: live.stuck,
+            stuck_verdicts: live.stuck_verdicts.iter().map(StuckForm::of).collect(),
             until: live.until.map(|until| until.to_string()),
             since: live.since.map(|since| since.to_string()),
             detail: &live.detail,

@@ -13,9 +13,9 @@ pub(crate) mod words;
 
 use clap::{Args, Subcommand};
 
+pub(crate) use self::words::refused;
 pub(super) use self::{
     form::{HoldForm, LiveForm},
-    overview::trouble,
     trial::{Test, chosen},
     words::trouble_of,
 };

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 
 use redeliver_outbox::{
     Hold, Timestamp,
-    desk::{Desk, Figures, StatusReport},
+    desk::{Desk, Figures, Record, StatusReport},
     destination::Routes,
     live::{self, LiveFigures},
     store,
 };
 
-use super::{super::database::Outbox, words::trouble_of};
+use super::{
+    super::database::Outbox,
+    words::{refused_verdict, trouble_of},
+};
 use crate::{exit::NotFound, readable};
 
 /// One destination.
@@ -65,19 +68,35 @@ pub(crate) fn all(routes: &Routes, report: &StatusReport) -> Vec<Overview> {
         .collect()
 }
 
-/// What is the matter with the destination of a message, as it continues "billing is …".
-pub(crate) async fn trouble(
-    desk: &dyn Desk,
-    name: &str,
-    now: Timestamp,
-) -> store::Result<(Option<Hold>, Option<String>)> {
+/// What keeps a message from its end.
+#[derive(Debug)]
+pub(crate) struct Obstacles {
+    /// Its destination is held.
+    pub(crate) hold: Option<Hold>,
+    /// What is the matter with its destination, as it continues "billing is …".
+    pub(crate) trouble: Option<String>,
+    /// A sentence if the database refuses its verdict, or nothing.
+    pub(crate) refused: String,
+}
+
+/// What keeps a message from its end, as far as its destination and the workers know.
+pub(crate) async fn obstacles(desk: &dyn Desk, record: &Record, now: Timestamp) -> store::Result<Obstacles> {
+    let name = &record.destination;
     let holds = desk.holds().await?;
-    let hold = holds.into_iter().find(|hold| hold.destination == name);
+    let hold = holds.into_iter().find(|hold| hold.destination == *name);
     let workers = desk.workers().await?;
     let alive = workers.iter().filter(|worker| worker.alive);
+    let mut stuck = alive
+        .clone()
+        .flat_map(|worker| worker.destinations.values())
+        .flat_map(|figures| &figures.stuck_verdicts);
+    let stuck = stuck.find(|stuck| stuck.id == record.id);
     let live = live::sum(alive.map(|worker| &worker.destinations));
-    let trouble = trouble_of(hold.as_ref(), live.get(name), now);
-    Ok((hold, trouble))
+    Ok(Obstacles {
+        trouble: trouble_of(hold.as_ref(), live.get(name), now),
+        refused: stuck.map_or_else(String::new, |stuck| refused_verdict(stuck, now)),
+        hold,
+    })
 }
 
 /// The sentence that nobody has heard of such a destination.

@@ -2,7 +2,7 @@
 
 use redeliver_outbox::{
     Hold, HoldCause, Timestamp,
-    live::{Failures, LiveFigures, LiveState},
+    live::{Failures, LiveFigures, LiveState, StuckVerdict},
 };
 
 use super::super::when::{both, relative};
@@ -12,6 +12,37 @@ use crate::readable;
 pub(crate) fn trouble_of(hold: Option<&Hold>, live: Option<&LiveFigures>, now: Timestamp) -> Option<String> {
     hold.map(|hold| held(hold, now))
         .or_else(|| live.and_then(|live| unwell(live, now)))
+}
+
+/// What the database refuses to record for a destination, and the next step; none if it records all.
+pub(crate) fn refused(name: &str, live: Option<&LiveFigures>, now: Timestamp) -> Option<String> {
+    let live = live.filter(|live| live.stuck > 0)?;
+    let what = match live.stuck {
+        1 => "1 verdict".to_owned(),
+        count => format!("{count} verdicts"),
+    };
+    let of = match name {
+        "" => "events".to_owned(),
+        name => readable::line(name, 80),
+    };
+    let first = live.stuck_verdicts.iter().min_by_key(|stuck| stuck.since);
+    let first = first.map_or(String::new(), |stuck| {
+        let (number, since) = (stuck.id.number(), both(stuck.since, now));
+        let reason = readable::line(&stuck.reason, 400);
+        format!("; message {number} since {since}: {reason}")
+    });
+    Some(format!(
+        "the database refuses {what} on messages of {of}, which wait for it while all others go on{first}"
+    ))
+}
+
+/// The same of one message, as a sentence.
+pub(super) fn refused_verdict(stuck: &StuckVerdict, now: Timestamp) -> String {
+    let (since, reason) = (both(stuck.since, now), readable::line(&stuck.reason, 400));
+    format!(
+        " The database refuses its verdict since {since}: {reason}. The relay does not send it again, and writes the verdict once the \
+         database takes it."
+    )
 }
 
 /// What failed attempts met, the most frequent first: `5xx 12, timeout 3`; none if none failed.
