@@ -256,6 +256,8 @@ pub struct Message {
     pub last_error: Option<String>,
     /// How long it waited before its last attempt, in milliseconds: some kinds of jitter go on from there.
     pub last_wait_ms: u64,
+    /// How many bytes it has, if they are too many to be read: then payload and headers are empty, and other texts may be cut.
+    pub withheld: Option<u64>,
 }
 
 impl Message {
@@ -281,6 +283,7 @@ impl Message {
             last_attempt_at: None,
             last_error: None,
             last_wait_ms: 0,
+            withheld: None,
         }
     }
 

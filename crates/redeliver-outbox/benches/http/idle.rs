@@ -171,5 +171,6 @@ fn message(number: usize, body: &str) -> Message {
         last_attempt_at: None,
         last_error: None,
         last_wait_ms: 0,
+        withheld: None,
     }
 }

@@ -82,6 +82,7 @@ pub(super) fn message(row: &mut dyn Columns) -> Result<Message> {
         last_attempt_at: row.time()?,
         last_error: row.text()?,
         last_wait_ms: row.count()?,
+        withheld: row.integer()?.map(|size| u64::try_from(size).unwrap_or(0)),
     })
 }
 

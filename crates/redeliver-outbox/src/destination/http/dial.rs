@@ -207,6 +207,7 @@ mod tests {
             last_attempt_at: None,
             last_error: None,
             last_wait_ms: 0,
+            withheld: None,
         };
         let delivery = Delivery {
             message: &message,

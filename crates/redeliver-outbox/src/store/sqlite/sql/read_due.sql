@@ -1,6 +1,5 @@
 SELECT
-    number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
-    not_before, expires_at, created_at, attempts, redrives, next_attempt_at, last_attempt_at, last_error, last_wait_ms
+    {columns}
 FROM redeliver_outbox
 WHERE next_attempt_at <= ?1 AND +shard IN (SELECT value FROM json_each(?2))
 ORDER BY next_attempt_at, number
