@@ -467,7 +467,7 @@ proptest! {
         for limits in [LIMITS, CROWDED] {
             let mut world = World::new(limits);
             for step in &steps {
-                world.take(step.clone());
+                world.take(*step);
             }
             world.finish();
             let ended: BTreeSet<i64> = world.rows.delivered.iter().copied().collect();
