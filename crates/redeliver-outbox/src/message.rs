@@ -258,6 +258,8 @@ pub struct Message {
     pub last_wait_ms: u64,
     /// Whether its last attempt was counted before the send, by a relay that did not write how it ended.
     pub interrupted: bool,
+    /// How many bytes it has, if they are too many to be read: then payload and headers are empty, and other texts may be cut.
+    pub withheld: Option<u64>,
 }
 
 impl Message {
@@ -284,6 +286,7 @@ impl Message {
             last_error: None,
             last_wait_ms: 0,
             interrupted: false,
+            withheld: None,
         }
     }
 

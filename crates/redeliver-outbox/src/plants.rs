@@ -158,3 +158,14 @@ pub(crate) fn planted(plant: Plant) -> bool {
 pub(crate) const fn planted(_: Plant) -> bool {
     false
 }
+
+/// Whether no bug is planted: only then do the invariants hold that a planted bug breaks.
+#[cfg(feature = "plants")]
+pub(crate) fn is_sound() -> bool {
+    PLANTED.get().is_none()
+}
+
+#[cfg(not(feature = "plants"))]
+pub(crate) const fn is_sound() -> bool {
+    true
+}

@@ -15,6 +15,7 @@ mod faults;
 mod held;
 mod import;
 mod line;
+mod memory;
 mod outage;
 mod own_server;
 mod relay;

@@ -36,6 +36,17 @@ impl Relay {
         self.said.lock().unwrap().clone()
     }
 
+    /// The most memory that it has had so far.
+    #[track_caller]
+    pub(crate) fn peak_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let peak = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:"))
+            .unwrap();
+        peak.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Waits until it has said this.
     #[track_caller]
     pub(crate) fn await_words(&self, words: &str) {

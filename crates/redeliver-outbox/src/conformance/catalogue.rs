@@ -3,10 +3,10 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history, hold,
-    issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order, overview, page, park,
-    patch, payload, query, read, redrive, redrive_order, refused, replay, retain, search, settle, status,
-    times, twice, write,
+    Factory, Failure, away, bytes, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history,
+    hold, issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order, overview, page,
+    park, patch, payload, query, read, redrive, redrive_order, refused, replay, retain, search, settle,
+    status, times, twice, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -294,6 +294,11 @@ macro_rules! __conformance_catalogue {
                 s170_what_is_put_away_comes_back_in_its_order
                 s171_what_is_put_away_shows_no_time
                 s172_what_is_put_away_for_any_other_destination_comes_back
+            }
+            bytes {
+                s442_a_message_that_is_too_large_comes_without_its_payload
+                s443_a_read_brings_no_more_bytes_than_it_may
+                s444_a_row_is_weighed_as_a_whole
             }
             times {
                 s440_a_message_for_the_year_9999_waits_for_it

@@ -19,6 +19,7 @@ use crate::{
 };
 
 mod away;
+mod bytes;
 mod catalogue;
 mod chain;
 mod claim;

@@ -12,8 +12,8 @@ use crate::{
     live::Live,
     state::Status,
     store::{
-        AfterDeath, Attempted, Beat, Claimed, Demand, Found, Lease, Membership, Reader, Settled, Settlement,
-        Store, Verdict, WorkerId,
+        AfterDeath, Attempted, Beat, Bytes, Claimed, Demand, Found, Lease, Membership, Reader, Settled,
+        Settlement, Store, Verdict, WorkerId,
     },
 };
 
@@ -286,6 +286,7 @@ pub(super) fn beat(worker: &WorkerId) -> Beat {
 
 pub(super) fn demand(fresh: usize, due: usize) -> Demand {
     Demand {
+        bytes: Bytes::default(),
         fresh,
         due,
         lanes: Vec::new(),

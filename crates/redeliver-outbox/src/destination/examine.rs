@@ -36,6 +36,9 @@ pub fn fits(message: &Message, route: &Route) -> Result<(), Refusal> {
         let reason = format!("the key has {length} bytes; at most {limit} are allowed");
         return Err((DeadReason::InvalidKey, reason));
     }
+    if let Some(size) = message.withheld {
+        return Err(withheld(size, route.payload_limit));
+    }
     let (length, limit) = (message.payload.len(), route.payload_limit);
     if length > limit {
         let reason = format!("the payload has {length} bytes; this destination takes at most {limit}");
@@ -54,6 +57,12 @@ pub fn fits(message: &Message, route: &Route) -> Result<(), Refusal> {
             super::schema::check(&value, validator).map_err(|reason| (DeadReason::SchemaViolation, reason))
         }
     }
+}
+
+/// A message that is too large to be read.
+pub(crate) fn withheld(size: u64, limit: usize) -> Refusal {
+    let reason = format!("the message has {size} bytes; this destination takes payloads of at most {limit}");
+    (DeadReason::TooLarge, reason)
 }
 
 /// How many names of destinations are shown.

@@ -28,6 +28,9 @@ pub(super) fn with_events(routes: &Routes) -> Routes {
 
 /// What becomes of an event. Its deadlines are those of the messages that are made of it.
 pub(super) fn verdict(event: &Message, routes: &Routes) -> Verdict {
+    if let Some(size) = event.withheld {
+        return too_large(event, size);
+    }
     let topic = event.topic.as_deref().unwrap_or_default();
     match routes.of_topic(topic) {
         Some(destinations) => Verdict::FannedOut { destinations },
@@ -47,10 +50,20 @@ pub(super) fn no_route(event: &Message) -> Verdict {
     let error = format!(
         "no route leads from the topic {topic:?}; add one to [routes], an empty list if it is for nobody, and redrive the event"
     );
+    dead(event, DeadReason::NoRoute, &error)
+}
+
+/// The dead letter of an event that no destination would take: one, and not one for each.
+fn too_large(event: &Message, size: u64) -> Verdict {
+    let error = format!("the event has {size} bytes; no destination takes payloads of that size");
+    dead(event, DeadReason::TooLarge, &error)
+}
+
+fn dead(event: &Message, reason: DeadReason, error: &str) -> Verdict {
     Verdict::Dead {
         attempted: None,
-        reason: DeadReason::NoRoute,
-        error: limits::error_text(&error),
+        reason,
+        error: limits::error_text(error),
         lane: match event.key {
             Some(_) => AfterDeath::Gap,
             None => AfterDeath::None,

@@ -152,6 +152,7 @@ impl Lane {
     }
 
     pub(super) fn take_turn(&mut self, number: i64) {
+        debug_assert!(self.turn.is_none(), "one of a lane at a time");
         self.queue.remove(&number);
         self.turn = Some(number);
         self.passed = None;
@@ -196,6 +197,13 @@ impl Lane {
             self.spill(first);
         }
         gone
+    }
+
+    /// Nothing of the lane goes for a while: the turn is given back. What was let go is named.
+    #[must_use = "what is named is to be let go"]
+    pub(super) fn make_way(&mut self, number: i64) -> Vec<i64> {
+        self.end_turn(number);
+        self.spill_all()
     }
 
     /// The lane stands still for this dead letter. What was let go is named.
@@ -244,6 +252,7 @@ impl Lane {
 
     /// A read takes over what was let go so far. What is let go from now on is another story.
     pub(super) fn begin_read(&mut self) {
+        debug_assert!(self.reading.is_none(), "a lane is read once at a time");
         self.reading = self.spilled_from.take();
     }
 

@@ -70,6 +70,8 @@ struct Line {
     counted: BTreeSet<i64>,
     /// The most messages that may be held for it, so that one slow destination does not fill the window.
     share: usize,
+    /// So many of them have their place whatever the others hold.
+    assured: usize,
     /// The most that they may weigh, for the same reason; one message fits always.
     share_of_bytes: usize,
 }
@@ -77,6 +79,11 @@ struct Line {
 impl Line {
     const fn has_room(&self) -> bool {
         self.held == 0 || (self.held < self.share && self.weight < self.share_of_bytes)
+    }
+
+    /// Nothing of it goes now, not even to try it.
+    const fn takes_nothing(&self) -> bool {
+        self.allowance.parked && self.allowance.sends == 0
     }
 
     /// Reading again pays when there is room for more than a few.
@@ -117,11 +124,19 @@ pub(super) struct Tracks {
     in_flight: usize,
     /// Where the next turn is looked for first, so that everyone has theirs.
     next: usize,
+    /// The most that may be held for all of them.
+    window: usize,
+    held: usize,
+    /// There are more destinations than have room for their shares beside each other.
+    crowded: bool,
 }
 
 impl Tracks {
     pub(super) fn new(routes: &Routes, window: usize, bytes: usize) -> Self {
         let count = routes.iter().count().max(1);
+        let share = |concurrency: usize| (window / count).max(2 * concurrency).min(window);
+        let shares: usize = routes.iter().map(|(_, route)| share(route.concurrency)).sum();
+        let crowded = shares > window;
         let lines: Vec<Line> = routes
             .iter()
             .map(|(name, route)| Line {
@@ -137,7 +152,12 @@ impl Tracks {
                 counts_first: !route.idempotent,
                 counted: BTreeSet::new(),
                 allowed: 0,
-                share: (window / count).max(2 * route.concurrency),
+                share: share(route.concurrency),
+                assured: if crowded {
+                    window / 2 / count
+                } else {
+                    share(route.concurrency)
+                },
                 share_of_bytes: bytes / count,
             })
             .collect();
@@ -152,12 +172,10 @@ impl Tracks {
             tracks: BTreeMap::new(),
             in_flight: 0,
             next: 0,
+            window,
+            held: 0,
+            crowded,
         }
-    }
-
-    /// What all destinations together may hold, should none of them take anything.
-    pub(super) fn shares(&self) -> usize {
-        self.lines.iter().map(|line| line.share).sum()
     }
 
     pub(super) fn index(&self, name: &str) -> Option<usize> {
@@ -180,8 +198,23 @@ impl Tracks {
         self.lines[route].held
     }
 
+    /// Where there are many destinations, each has a few places of its own in one half of the window, or its turn at one; in the other
+    /// half whoever comes first may have more.
     pub(super) fn has_room(&self, route: usize) -> bool {
-        self.lines[route].has_room()
+        let line = &self.lines[route];
+        if !self.crowded {
+            return line.has_room();
+        }
+        let free = match line.held {
+            0 => self.held < self.window,
+            held => held < line.assured || self.held < self.window / 2,
+        };
+        free && line.has_room() && !line.takes_nothing()
+    }
+
+    /// Whether reading again pays.
+    fn is_worth_reading(&self, route: usize) -> bool {
+        self.lines[route].is_half_empty() && (!self.crowded || self.has_room(route))
     }
 
     pub(super) fn track(&mut self, shard: u16, route: usize) -> &mut Track {
@@ -193,6 +226,7 @@ impl Tracks {
     }
 
     pub(super) fn hold(&mut self, route: usize, weight: usize) {
+        self.held += 1;
         let line = &mut self.lines[route];
         line.held += 1;
         line.weight += weight;
@@ -200,12 +234,21 @@ impl Tracks {
 
     pub(super) fn let_go(&mut self, route: usize, weight: usize) {
         let line = &mut self.lines[route];
+        debug_assert!(
+            line.held > 0 && line.weight >= weight,
+            "more was let go than held"
+        );
         line.held = line.held.saturating_sub(1);
         line.weight = line.weight.saturating_sub(weight);
+        self.held = self.held.saturating_sub(1);
     }
 
     pub(super) fn sending(&mut self, route: usize, change: isize) {
         let line = &mut self.lines[route];
+        debug_assert!(
+            line.in_flight.checked_add_signed(change).is_some() && self.in_flight >= line.in_flight,
+            "more ended than was sent"
+        );
         line.in_flight = line.in_flight.saturating_add_signed(change);
         self.in_flight = self.in_flight.saturating_add_signed(change);
     }
@@ -233,10 +276,34 @@ impl Tracks {
         line.allowed = allowance.sends;
     }
 
+    /// What is counted of each destination agrees with the messages that are held: their destinations and weights.
+    #[cfg(debug_assertions)]
+    pub(super) fn check(&self, held: impl Iterator<Item = (usize, usize)>) {
+        let mut counts = vec![(0, 0); self.lines.len()];
+        for (route, weight) in held {
+            counts[route].0 += 1;
+            counts[route].1 += weight;
+        }
+        for (line, count) in self.lines.iter().zip(&counts) {
+            debug_assert_eq!((line.held, line.weight), *count, "messages for {}", line.name);
+        }
+        let all: usize = counts.iter().map(|(count, _)| count).sum();
+        debug_assert_eq!(self.held, all, "messages for all destinations");
+    }
+
+    /// What waits for a destination that takes nothing, where others need its places.
+    pub(super) fn in_the_way(&mut self, route: usize) -> Vec<i64> {
+        let line = &mut self.lines[route];
+        if !self.crowded || !line.takes_nothing() {
+            return Vec::new();
+        }
+        line.ready.drain(..).chain(line.retries.drain(..)).collect()
+    }
+
     /// What comes due of a destination that gets nothing is put away, but for what it is tried with.
     pub(super) fn is_parked(&self, route: usize) -> bool {
         let line = &self.lines[route];
-        line.allowance.parked && line.held >= KEPT_TO_PROBE
+        line.allowance.parked && (line.held >= KEPT_TO_PROBE || (self.crowded && line.takes_nothing()))
     }
 
     pub(super) fn put_away(&mut self, route: usize) {
@@ -273,8 +340,13 @@ impl Tracks {
     /// For how many more there is room.
     pub(super) fn room_left(&self, route: usize) -> usize {
         let line = &self.lines[route];
-        if line.has_room() {
-            line.share.saturating_sub(line.held)
+        if self.has_room(route) {
+            let in_window = if self.crowded {
+                (self.window / 2).saturating_sub(self.held).max(1)
+            } else {
+                usize::MAX
+            };
+            line.share.saturating_sub(line.held).min(in_window)
         } else {
             0
         }
@@ -321,30 +393,38 @@ impl Tracks {
 
     pub(super) fn wants_read(&self) -> bool {
         self.tracks.iter().any(|(&(_, route), track)| {
-            track.spilled_from.is_some() && track.reading.is_none() && self.lines[route].is_half_empty()
+            track.spilled_from.is_some() && track.reading.is_none() && self.is_worth_reading(route)
         })
     }
 
-    /// What was let go, where there is room again.
-    pub(super) fn demands(&mut self, at_most: usize) -> Vec<LaneDemand> {
+    /// What was let go, where there is room again: at most so many tracks, with at most so many rows in all.
+    pub(super) fn demands(&mut self, at_most: usize, rows: &mut usize) -> Vec<LaneDemand> {
+        let mut tracks = std::mem::take(&mut self.tracks);
         let lines = &self.lines;
-        let wishing = self.tracks.iter_mut().filter(|((_, route), track)| {
-            track.spilled_from.is_some() && track.reading.is_none() && lines[*route].is_half_empty()
+        let wishing = tracks.iter_mut().filter(|((_, route), track)| {
+            track.spilled_from.is_some() && track.reading.is_none() && self.is_worth_reading(*route)
         });
-        wishing
+        let demands = wishing
             .take(at_most)
-            .filter_map(|(&(shard, route), track)| {
+            .map_while(|(&(shard, route), track)| {
+                if *rows == 0 {
+                    return None;
+                }
                 let from = track.spilled_from.take()?;
                 track.reading = Some(from);
                 let line = &lines[route];
+                let limit = line.share.saturating_sub(line.held).div_ceil(2).max(1).min(*rows);
+                *rows -= limit;
                 Some(LaneDemand {
                     shard,
                     destination: line.name.clone(),
                     key: None,
                     from,
-                    limit: line.share.saturating_sub(line.held).div_ceil(2).max(1),
+                    limit,
                 })
             })
-            .collect()
+            .collect();
+        self.tracks = tracks;
+        demands
     }
 }

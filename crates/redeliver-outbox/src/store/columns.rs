@@ -89,6 +89,7 @@ pub(super) fn message(row: &mut dyn Columns) -> Result<Message> {
         last_error: row.text()?,
         last_wait_ms: row.count()?,
         interrupted: row.flag()?,
+        withheld: row.integer()?.map(|size| u64::try_from(size).unwrap_or(0)),
     })
 }
 

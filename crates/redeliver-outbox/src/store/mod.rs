@@ -31,6 +31,8 @@ pub(crate) mod postgres;
 mod schema;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod weigh;
 
 pub use error::{StoreError, StoreErrorKind};
 pub use history::History;
@@ -160,6 +162,27 @@ pub struct Demand {
     pub due: usize,
     /// Lanes, and destinations, whose next messages were let go for want of room and are wanted again.
     pub lanes: Vec<LaneDemand>,
+    /// How many bytes all of it may have.
+    pub bytes: Bytes,
+}
+
+/// How many bytes a read may bring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bytes {
+    /// About so many in all. Where they are not enough for all messages that are asked for, fewer come, at least the first of each kind.
+    pub all: usize,
+    /// Of a message with a longer payload, or with anything else of more than an eighth of this, only what identifies it is read: it
+    /// is [`withheld`](Message::withheld).
+    pub largest: usize,
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self {
+            all: usize::MAX,
+            largest: usize::MAX,
+        }
+    }
 }
 
 /// A lane to read on, or the messages of a destination that have no key.

@@ -110,6 +110,7 @@ pub(crate) fn demand(fresh: usize) -> Demand {
         fresh,
         due: 100,
         lanes: Vec::new(),
+        ..Demand::default()
     }
 }
 

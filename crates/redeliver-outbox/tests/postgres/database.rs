@@ -175,6 +175,7 @@ pub(crate) fn room(count: usize) -> Demand {
         fresh: count,
         due: count,
         lanes: Vec::new(),
+        ..Demand::default()
     }
 }
 

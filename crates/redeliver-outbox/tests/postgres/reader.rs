@@ -276,6 +276,7 @@ async fn a_lane_is_read_on_from_where_it_was_let_go() {
             from: lane[1],
             limit: 3,
         }],
+        ..Demand::default()
     };
     let found = reader.read(&demand).await.unwrap();
     assert_eq!(numbers(&found.lanes[0].messages), lane[1..4]);
@@ -308,6 +309,7 @@ async fn a_row_comes_by_one_way_only() {
             from: 0,
             limit: 10,
         }],
+        ..Demand::default()
     };
     let found = reader.read(&demand).await.unwrap();
     assert_eq!(numbers(&found.lanes[0].messages), [late, second]);

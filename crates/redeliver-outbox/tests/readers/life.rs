@@ -205,6 +205,7 @@ impl Life {
             fresh: [3, 20, 100, 500][self.rng.usize(..4)],
             due: 100,
             lanes: Vec::new(),
+            ..Demand::default()
         };
         for ((shard, key), lane) in &self.lanes {
             demand

@@ -124,6 +124,7 @@ async fn many_shards_share_the_rows_and_keep_a_lane_together() {
             fresh: 100,
             due: 1,
             lanes: Vec::new(),
+            ..Demand::default()
         },
     );
     loop {

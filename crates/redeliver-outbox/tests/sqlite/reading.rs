@@ -19,6 +19,7 @@ async fn reading_goes_forward_and_finds_what_is_due() {
         fresh,
         due,
         lanes: Vec::new(),
+        ..Demand::default()
     };
     let found = reader.read(&demand(3, 3)).await.unwrap();
     assert!(found.more && found.due.is_empty() && found.next_due.is_none());
@@ -72,6 +73,7 @@ async fn a_lane_is_read_again_up_to_where_the_reader_was() {
         fresh: 5,
         due: 0,
         lanes: Vec::new(),
+        ..Demand::default()
     };
     reader.read(&demand).await.unwrap();
     let again = |limit| LaneDemand {

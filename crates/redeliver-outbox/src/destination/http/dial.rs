@@ -207,6 +207,7 @@ mod tests {
             last_error: None,
             last_wait_ms: 0,
             interrupted: false,
+            withheld: None,
         };
         let delivery = Delivery {
             message: &message,

@@ -30,6 +30,7 @@ fn message(key: Option<&str>, payload: impl Into<Payload>) -> Message {
         last_error: None,
         last_wait_ms: 0,
         interrupted: false,
+        withheld: None,
     }
 }
 

@@ -28,6 +28,7 @@ use super::{
 use crate::{
     Held, Message, Timestamp,
     destination::{Outcome, Route},
+    limits,
     plants::{Plant, planted},
     store::{Claimed, Demand, Found, Lease, Membership, Reader, Result, Settled, Settlement},
 };
@@ -121,6 +122,12 @@ pub(super) struct Engine {
     cut_off: watch::Sender<bool>,
 }
 
+/// What is longer than any destination takes need not be read. Other columns have an eighth of it, which is to be enough for headers.
+fn largest_payload(relay: &Relay) -> usize {
+    let routes = relay.routes.iter().map(|(_, route)| route.payload_limit);
+    routes.max().unwrap_or_default().max(16 * limits::HEADERS_LIMIT)
+}
+
 impl Engine {
     pub(super) fn new(relay: Relay) -> Self {
         let config = &relay.config;
@@ -129,6 +136,7 @@ impl Engine {
             bytes: config.window_bytes.max(1),
             lane: config.lane_window.max(1),
             read_batch: config.read_batch.max(1),
+            largest: largest_payload(&relay),
         };
         let reader = relay.store.reader();
         let places = fan_out::with_events(&relay.routes);

@@ -15,6 +15,7 @@ impl Counter {
     }
 
     pub(in crate::relay) fn take(&self, less: u64) {
+        debug_assert!(self.get() >= less, "a counter below zero");
         self.set(self.get().saturating_sub(less));
     }
 

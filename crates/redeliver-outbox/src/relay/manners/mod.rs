@@ -284,6 +284,7 @@ impl Conduct {
             self.last_failure = limits::error_text(reason);
         }
         let in_flight = self.in_flight;
+        debug_assert!(in_flight > 0, "more attempts ended than began");
         self.in_flight = in_flight.saturating_sub(1);
         let verdict = match outcome {
             Outcome::Delivered => {

@@ -74,6 +74,8 @@ impl Window {
         if nothing && unchanged {
             self.acquit();
         }
+        #[cfg(debug_assertions)]
+        self.check();
         settlements
     }
 
@@ -194,6 +196,11 @@ impl Window {
             self.hold(busy(message, lease, None, source));
             return Some(settlement);
         };
+        if let Some(verdict) = cut_key(&message) {
+            let settlement = Settlement::of(&message, lease, verdict);
+            self.hold(busy(message, lease, Some(route), source));
+            return Some(settlement);
+        }
         let (id, redrives) = (message.id, message.redrives);
         let arrival = Arrival {
             message,
@@ -334,6 +341,18 @@ fn by_lane(due: Vec<Message>) -> impl Iterator<Item = Message> {
     let (mut keyed, unkeyed): (Vec<_>, Vec<_>) = due.into_iter().partition(|message| message.key.is_some());
     keyed.sort_by_key(Message::number);
     keyed.into_iter().chain(unkeyed)
+}
+
+/// The end of a message whose key is too long to be read: it is in no lane that could be read again.
+fn cut_key(message: &Message) -> Option<Verdict> {
+    let key = message.key.as_ref().filter(|_| message.withheld.is_some())?;
+    let limit = limits::KEY_LIMIT;
+    (key.len() > limit).then(|| Verdict::Dead {
+        attempted: None,
+        reason: DeadReason::InvalidKey,
+        error: format!("the key has too many bytes; at most {limit} are allowed"),
+        lane: AfterDeath::Gap,
+    })
 }
 
 /// The time that the message asked for, if it has not come.

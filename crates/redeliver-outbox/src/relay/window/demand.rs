@@ -3,7 +3,7 @@
 use super::{Asked, LaneKey, Window, Wish, numbers};
 use crate::{
     plants::{Plant, planted},
-    store::{Demand, LaneDemand},
+    store::{Bytes, Demand, LaneDemand},
 };
 
 /// So many lanes are read again in one statement.
@@ -17,8 +17,9 @@ impl Window {
         let room = self.room()?;
         // A part of the room is for what is due, or a long backlog would keep every retry waiting behind it.
         let fresh = room - room / 4;
-        let mut lanes = self.lane_demands();
-        lanes.extend(self.tracks.demands(LANES_A_READ));
+        let mut rows = room;
+        let mut lanes = self.lane_demands(&mut rows);
+        lanes.extend(self.tracks.demands(LANES_A_READ, &mut rows));
         self.asked = Some(Asked {
             epochs: self.leases().map(|lease| (lease.shard, lease.epoch)).collect(),
             settled: numbers::Set::default(),
@@ -27,6 +28,10 @@ impl Window {
             fresh,
             due: (room - fresh).max(1) + self.held_due + self.aside_due,
             lanes,
+            bytes: Bytes {
+                all: self.limits.bytes.saturating_sub(self.weight).max(1),
+                largest: self.limits.largest,
+            },
         })
     }
 
@@ -57,10 +62,12 @@ impl Window {
         self.wanted.iter().any(|key| self.tracks.has_room(key.route)) || self.tracks.wants_read()
     }
 
-    fn lane_demands(&mut self) -> Vec<LaneDemand> {
+    /// Lanes to be read again, with at most so many rows in all.
+    fn lane_demands(&mut self, rows: &mut usize) -> Vec<LaneDemand> {
         let mut demands = Vec::new();
         let mut later = Vec::new();
         while demands.len() < LANES_A_READ
+            && *rows > 0
             && let Some(key) = self.wanted.pop_front()
         {
             let Some(lane) = self.lanes.get_mut(&key) else {
@@ -74,12 +81,14 @@ impl Window {
                 continue;
             }
             lane.begin_read();
+            let limit = self.limits.lane.min(*rows);
+            *rows -= limit;
             demands.push(LaneDemand {
                 shard: key.shard,
                 destination: self.tracks.name(key.route).to_owned(),
                 key: Some(key.key),
                 from,
-                limit: self.limits.lane,
+                limit,
             });
         }
         self.wanted.extend(later);

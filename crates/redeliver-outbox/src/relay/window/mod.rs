@@ -20,7 +20,7 @@ use super::{
 use crate::{
     Message, MessageId,
     destination::Routes,
-    plants::{Plant, planted},
+    plants::{Plant, is_sound, planted},
     store::{Claimed, LaneId, Lease, Settlement, Verdict},
 };
 
@@ -31,6 +31,8 @@ pub(super) struct Limits {
     pub bytes: usize,
     pub lane: usize,
     pub read_batch: usize,
+    /// The longest payload that any destination takes.
+    pub largest: usize,
 }
 
 /// A lane within a shard, its destination by its place in the list of routes.
@@ -120,10 +122,8 @@ struct Asked {
 }
 
 impl Window {
-    pub(super) fn new(mut limits: Limits, routes: &Routes) -> Self {
+    pub(super) fn new(limits: Limits, routes: &Routes) -> Self {
         let tracks = Tracks::new(routes, limits.messages, limits.bytes);
-        // With many destinations there is room for what each of them has on its way.
-        limits.messages = limits.messages.max(tracks.shares());
         Self {
             limits,
             shards: BTreeMap::new(),
@@ -304,9 +304,17 @@ impl Window {
 
     fn let_go(&mut self, number: i64) -> Option<Held> {
         let held = self.held.remove(&number)?;
+        debug_assert!(
+            self.weight >= held.message.weight(),
+            "more bytes were let go than held"
+        );
         self.weight = self.weight.saturating_sub(held.message.weight());
         self.held_due -= usize::from(held.due);
         if let Some(shard) = self.shards.get_mut(&held.lease.shard) {
+            debug_assert!(
+                shard.held > 0 || !is_sound(),
+                "more of a shard was let go than held"
+            );
             shard.held = shard.held.saturating_sub(1);
         }
         if let Some(route) = held.route {
@@ -314,6 +322,35 @@ impl Window {
             self.tracks.uncount(route, number);
         }
         Some(held)
+    }
+
+    /// What is counted beside the messages agrees with them. Costs a look at each.
+    #[cfg(debug_assertions)]
+    fn check(&self) {
+        if !is_sound() {
+            return;
+        }
+        let held = || self.held.values();
+        debug_assert_eq!(
+            self.weight,
+            held().map(|held| held.message.weight()).sum::<usize>(),
+            "bytes"
+        );
+        debug_assert_eq!(self.held_due, held().filter(|held| held.due).count(), "due");
+        for (number, shard) in &self.shards {
+            let of_shard = held().filter(|held| held.lease.shard == *number).count();
+            debug_assert_eq!(shard.held, of_shard, "messages of shard {number}");
+        }
+        for held in held() {
+            debug_assert!(
+                self.shards
+                    .get(&held.lease.shard)
+                    .is_some_and(|shard| shard.lease == held.lease),
+                "a message of a shard that is not owned"
+            );
+        }
+        self.tracks
+            .check(held().filter_map(|held| Some((held.route?, held.message.weight()))));
     }
 
     /// The message is no more, and nothing waits for it.
@@ -360,6 +397,9 @@ impl Window {
 
     /// The next message whose turn it is at a destination that takes one more.
     pub(super) fn next(&mut self) -> Option<Turn> {
+        if self.tracks.in_flight() >= self.limits.messages && !planted(Plant::ConcurrencyIgnored) {
+            return None;
+        }
         loop {
             let (route, number) = self.tracks.next()?;
             let waiting = self.held.get_mut(&number);
@@ -459,6 +499,45 @@ impl Window {
     /// What a destination is allowed from now on.
     pub(super) fn allow(&mut self, route: usize, allowance: Allowance) {
         self.tracks.allow(route, allowance);
+        for number in self.tracks.in_the_way(route) {
+            self.make_way(number);
+        }
+    }
+
+    /// Lets go of a message that waits for its turn, to be read again, unless its attempt is counted already.
+    fn make_way(&mut self, number: i64) {
+        let held = self.held.get(&number);
+        let Some(held) = held.filter(|held| held.stage == Stage::Waiting) else {
+            return;
+        };
+        let (Some(route), due, shard) = (held.route, held.due, held.lease.shard) else {
+            return;
+        };
+        if held.counted {
+            self.tracks.ready_first(route, number, held.message.attempts > 1);
+            return;
+        }
+        match held.lane.clone() {
+            // What is due comes again by itself.
+            None if due => {}
+            None => self.tracks.track(shard, route).spill(number),
+            Some(key) => {
+                let Some(lane) = self.lanes.get_mut(&key) else {
+                    return;
+                };
+                let mut gone = lane.make_way(number);
+                if due {
+                    gone.extend(lane.schedule(number, None));
+                } else {
+                    lane.spill(number);
+                }
+                self.let_all_go(gone);
+                self.let_go(number);
+                self.refresh(&key);
+                return;
+            }
+        }
+        self.let_go(number);
     }
 
     /// Whether something of a destination was put away since this was last asked.

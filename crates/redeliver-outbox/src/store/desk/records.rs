@@ -19,6 +19,21 @@ pub(in crate::store) const RECORD: &str = "number, salt, status, shard, destinat
      fanned_out_at, expires_at, content_type, headers, traceparent, put_away, \
      CASE WHEN place = 'dead' THEN fingerprint END";
 
+/// The same for a list. No producer that keeps the rules has longer texts than these, and a list may have many rows.
+pub(in crate::store) fn outline() -> String {
+    const LONGEST: usize = 64 << 10;
+    let cut = |column: &str| match column {
+        "destination" | "topic" | "lane" | "last_error" | "content_type" | "headers" | "traceparent" => {
+            format!(
+                "CASE WHEN OCTET_LENGTH({column}) > {LONGEST} THEN SUBSTR({column}, 1, 2000) ELSE {column} END"
+            )
+        }
+        other => other.to_owned(),
+    };
+    let columns = RECORD.split(',').map(|column| cut(column.trim()));
+    columns.collect::<Vec<_>>().join(", ")
+}
+
 pub(in crate::store) fn record(row: &mut dyn Columns) -> Result<Record> {
     Ok(Record {
         id: row.id()?,

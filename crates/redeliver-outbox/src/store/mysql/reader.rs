@@ -36,6 +36,7 @@ use crate::{
 };
 
 mod late;
+mod weigh;
 
 /// How often the server is asked who is writing: rarely, because each question keeps it from making a new list.
 const LISTING_SOONEST: Duration = Duration::from_millis(250);
@@ -44,6 +45,8 @@ const LISTING_LATEST: Duration = Duration::from_secs(4);
 /// Two answers about the same start of a server are less than this apart, unless the machine stalled between two statements; then
 /// everything is read once more for nothing.
 const ROUNDING: Duration = Duration::from_secs(1);
+/// No payload is longer.
+const LONGEST_PAYLOAD: usize = 1 << 32;
 
 pub(super) struct MySqlReader {
     store: MySqlStore,
@@ -89,6 +92,13 @@ struct Fresh {
     more: bool,
 }
 
+/// How many messages are asked for, and the longest payload that comes with them.
+#[derive(Clone, Copy)]
+struct Limit {
+    rows: usize,
+    payload: usize,
+}
+
 impl MySqlReader {
     pub(super) fn new(store: MySqlStore) -> Self {
         Self {
@@ -125,19 +135,27 @@ impl MySqlReader {
             (found, probed) = self.probe(&mut work).await?;
         }
         let acted = self.acted(&mut work).await?;
+        let payload = demand.bytes.at_first(rows_asked_for(demand, &probed));
+        // A power of two, so that there are few statements for the server to keep.
+        let payload = 1 << payload.max(1).ilog2();
         for lane in &demand.lanes {
-            found.lanes.push(self.lane(&mut work, lane).await?);
+            found.lanes.push(self.lane(&mut work, lane, payload).await?);
         }
+        weigh::lanes(&mut work, demand, &mut found.lanes).await?;
         let of_lanes: BTreeSet<i64> = found
             .lanes
             .iter()
             .flat_map(|lane| &lane.messages)
             .map(Message::number)
             .collect();
-        let fresh = self
-            .fresh(&mut work, demand.fresh, &probed, now, &of_lanes)
-            .await?;
-        (found.due, found.more) = due(&mut work, demand.due, &probed).await?;
+        let limit = Limit {
+            rows: demand.fresh,
+            payload,
+        };
+        let mut fresh = self.fresh(&mut work, limit, &probed, now, &of_lanes).await?;
+        weigh::fresh(&mut work, demand, &mut fresh).await?;
+        (found.due, found.more) = due(&mut work, demand.due, payload, &probed).await?;
+        found.more |= weigh::due(&mut work, demand, &mut found.due).await?;
         work.commit().await?;
         self.remember(&fresh, &found, now);
         found.more |= fresh.more;
@@ -240,7 +258,7 @@ impl MySqlReader {
             .await
     }
 
-    async fn lane(&self, work: &mut Work<'_>, lane: &LaneDemand) -> Result<LaneFound> {
+    async fn lane(&self, work: &mut Work<'_>, lane: &LaneDemand, payload: usize) -> Result<LaneFound> {
         let to = self.cursors.get(&lane.shard).copied().unwrap_or(0);
         let (shard, from, to) = (Value::from(lane.shard), Value::from(lane.from), Value::from(to));
         let destination = Value::from(lane.destination.as_str());
@@ -248,11 +266,11 @@ impl MySqlReader {
         let mut messages = match lane.key.as_deref().map(Value::from) {
             Some(key) => {
                 let values = vec![shard, key.clone(), from, to, destination, key, limit];
-                messages(work, include_str!("sql/read_lane.sql"), values).await?
+                messages(work, include_str!("sql/read_lane.sql"), payload, values).await?
             }
             None => {
                 let values = vec![shard, from, to, destination, limit];
-                messages(work, include_str!("sql/read_unkeyed.sql"), values).await?
+                messages(work, include_str!("sql/read_unkeyed.sql"), payload, values).await?
             }
         };
         let complete = messages.len() <= lane.limit;
@@ -266,12 +284,12 @@ impl MySqlReader {
     async fn fresh(
         &self,
         work: &mut Work<'_>,
-        limit: usize,
+        limit: Limit,
         probed: &[Probed],
         now: Moment,
         of_lanes: &BTreeSet<i64>,
     ) -> Result<Fresh> {
-        if limit == 0 {
+        if limit.rows == 0 {
             return Ok(Fresh::default());
         }
         let late = self.late(work, limit, now, false, of_lanes).await?;
@@ -281,14 +299,17 @@ impl MySqlReader {
         let mut fresh = late;
         let empty = probed.iter().filter(|probed| !probed.fresh);
         fresh.caught_up = empty.map(|probed| probed.shard).collect();
-        let room = limit - fresh.messages.len();
+        let room = Limit {
+            rows: limit.rows - fresh.messages.len(),
+            ..limit
+        };
         let filled: Vec<u16> = probed
             .iter()
             .filter(|probed| probed.fresh)
             .map(|probed| probed.shard)
             .collect();
-        fresh.more |= room == 0 && !filled.is_empty();
-        if room > 0 && !filled.is_empty() {
+        fresh.more |= room.rows == 0 && !filled.is_empty();
+        if room.rows > 0 && !filled.is_empty() {
             self.forward(work, room, &filled, &mut fresh).await?;
         }
         self.unless_overtaking(work, fresh, limit, now, of_lanes).await
@@ -298,11 +319,11 @@ impl MySqlReader {
     async fn forward(
         &self,
         work: &mut Work<'_>,
-        room: usize,
+        limit: Limit,
         shards: &[u16],
         fresh: &mut Fresh,
     ) -> Result<()> {
-        let mut room = room;
+        let mut room = limit.rows;
         // Another shard first each time, lest the last ones starve when there is less room than shards.
         let first = usize::try_from(entropy::draw() % (shards.len() as u64)).unwrap_or(0);
         let turns = shards.iter().cycle().skip(first).take(shards.len());
@@ -314,7 +335,7 @@ impl MySqlReader {
             }
             let above = self.cursors.get(&shard).copied().unwrap_or(0);
             let values: Vec<Value> = vec![shard.into(), above.into(), share.into()];
-            let read = messages(work, include_str!("sql/read_fresh.sql"), values).await?;
+            let read = messages(work, include_str!("sql/read_fresh.sql"), limit.payload, values).await?;
             fresh.more |= read.len() == share;
             if read.len() < share {
                 fresh.caught_up.push(shard);
@@ -333,8 +354,19 @@ impl MySqlReader {
     }
 }
 
-async fn messages(work: &mut Work<'_>, sql: &str, values: Vec<Value>) -> Result<Vec<Hashed>> {
-    let sql = sql.replace("{columns}", include_str!("sql/columns.sql").trim_end());
+/// The most rows that a read may bring: of what is due each shard brings its own.
+fn rows_asked_for(demand: &Demand, probed: &[Probed]) -> usize {
+    let shards = probed.iter().filter(|probed| probed.due).count();
+    let lanes: usize = demand.lanes.iter().map(|lane| lane.limit + 1).sum();
+    demand.fresh + (demand.due + 1) * shards + lanes
+}
+
+/// Messages, those with a longer payload only as far as they are to be known.
+async fn messages(work: &mut Work<'_>, sql: &str, payload: usize, values: Vec<Value>) -> Result<Vec<Hashed>> {
+    let most = payload.min(LONGEST_PAYLOAD);
+    let sql = sql
+        .replace("{columns}", include_str!("sql/columns.sql").trim_end())
+        .replace("{most}", &most.to_string());
     let rows = work.rows(&sql, Params::Positional(values)).await?;
     rows.into_iter()
         .map(|mut row| Ok((message(&mut row)?, row.integer()?)))
@@ -342,7 +374,12 @@ async fn messages(work: &mut Work<'_>, sql: &str, values: Vec<Value>) -> Result<
 }
 
 /// What is due, the longest due first.
-async fn due(work: &mut Work<'_>, limit: usize, probed: &[Probed]) -> Result<(Vec<Message>, bool)> {
+async fn due(
+    work: &mut Work<'_>,
+    limit: usize,
+    payload: usize,
+    probed: &[Probed],
+) -> Result<(Vec<Message>, bool)> {
     let mut found: Vec<Message> = Vec::new();
     if limit == 0 {
         return Ok((found, false));
@@ -353,7 +390,7 @@ async fn due(work: &mut Work<'_>, limit: usize, probed: &[Probed]) -> Result<(Ve
         .map(|probed| probed.shard)
     {
         let values: Vec<Value> = vec![shard.into(), (limit + 1).into()];
-        let of_shard = messages(work, include_str!("sql/read_due.sql"), values).await?;
+        let of_shard = messages(work, include_str!("sql/read_due.sql"), payload, values).await?;
         found.extend(of_shard.into_iter().map(|(message, _)| message));
     }
     found.sort_by_key(|message| (message.next_attempt_at, message.number()));

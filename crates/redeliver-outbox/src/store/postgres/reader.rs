@@ -23,6 +23,7 @@ use crate::{
     store::{
         Demand, Found, LaneDemand, LaneFound, Lease, Reader,
         acted::{Told, acted},
+        weigh::{self, Key, Room},
     },
 };
 
@@ -60,6 +61,9 @@ struct Got {
     due: Vec<Message>,
     lanes: Vec<LaneFound>,
     forward: Vec<Message>,
+    /// Whether there were more rows ahead, or more that are due, than there was room for their bytes.
+    forward_cut: bool,
+    due_cut: bool,
 }
 
 impl PostgresReader {
@@ -105,8 +109,9 @@ impl PostgresReader {
         }
         if fresh || due || !demand.lanes.is_empty() {
             let limits = Limits::of(demand, fresh, due, self.cursors.len());
-            let got = self.get(&session, demand, limits, &spans, &now).await?;
-            let late = self.late(&session, demand, &got, &now).await?;
+            let mut got = self.get(&session, demand, limits, &spans, &now).await?;
+            let mut late = self.late(&session, demand, limits, &got, &now).await?;
+            self.weigh(&session, demand, &mut got, &mut late).await?;
             session.commit().await?;
             self.take(&mut found, demand, limits, got, late, &now);
         } else {
@@ -151,7 +156,7 @@ impl PostgresReader {
             late_numbers(session, spans, limits),
             self.due(session, limits),
             self.strange(session, limits, now),
-            try_join_all(demand.lanes.iter().map(|lane| self.lane(session, lane))),
+            try_join_all(demand.lanes.iter().map(|lane| self.lane(session, lane, limits))),
             self.forward(session, limits, now),
         )
         .await?;
@@ -162,6 +167,8 @@ impl PostgresReader {
             due,
             lanes,
             forward,
+            forward_cut: false,
+            due_cut: false,
         })
     }
 
@@ -176,7 +183,7 @@ impl PostgresReader {
         let (of_one, of_all) = (value::limit(limits.of_one), value::limit(limits.fresh));
         let rows = session
             .query(
-                include_str!("sql/read_fresh.sql"),
+                &within(include_str!("sql/read_fresh.sql"), limits.payload),
                 &[
                     (&shards, Type::INT2_ARRAY),
                     (&cursors, Type::INT8_ARRAY),
@@ -197,7 +204,7 @@ impl PostgresReader {
         let limit = value::limit(limits.due);
         let rows = session
             .query(
-                include_str!("sql/read_due.sql"),
+                &within(include_str!("sql/read_due.sql"), limits.payload),
                 &[(&shards, Type::INT2_ARRAY), (&limit, Type::INT8)],
             )
             .await?;
@@ -214,7 +221,7 @@ impl PostgresReader {
         let limit = value::limit(limits.due);
         let rows = session
             .query(
-                include_str!("sql/read_strange.sql"),
+                &within(include_str!("sql/read_strange.sql"), limits.payload),
                 &[
                     (&shards, Type::INT2_ARRAY),
                     (&now.sequence, Type::INT8),
@@ -225,7 +232,7 @@ impl PostgresReader {
         messages(&rows)
     }
 
-    async fn lane(&self, session: &Session<'_>, demand: &LaneDemand) -> Result<LaneFound> {
+    async fn lane(&self, session: &Session<'_>, demand: &LaneDemand, limits: Limits) -> Result<LaneFound> {
         let Some(cursor) = self.cursors.get(&demand.shard) else {
             return Ok(LaneFound::default());
         };
@@ -235,7 +242,7 @@ impl PostgresReader {
         );
         let rows = session
             .query(
-                include_str!("sql/read_lane.sql"),
+                &within(include_str!("sql/read_lane.sql"), limits.payload),
                 &[
                     (&shard, Type::INT2),
                     (&demand.from, Type::INT8),
@@ -253,33 +260,68 @@ impl PostgresReader {
     }
 
     /// The late rows that there is room for, and whether there were more. A lane that was asked for brings its own.
-    async fn late(&self, session: &Session<'_>, demand: &Demand, got: &Got, now: &Now) -> Result<Late> {
+    async fn late(
+        &self,
+        session: &Session<'_>,
+        demand: &Demand,
+        limits: Limits,
+        got: &Got,
+        now: &Now,
+    ) -> Result<Late> {
         let mut rows = self.segments.unknown(&got.late, &now.snapshot);
         let mut of_lanes = rows_of(got.lanes.iter().flat_map(|lane| &lane.messages));
         of_lanes.sort_unstable();
         rows.retain(|row| of_lanes.binary_search(row).is_err());
         let cut = rows.len() > demand.fresh;
         rows.truncate(demand.fresh);
-        let messages = if rows.is_empty() {
-            Vec::new()
-        } else {
-            let (shards, numbers): (Vec<i16>, Vec<i64>) = rows
-                .iter()
-                .map(|&(shard, number)| (value::shard(shard), number))
-                .unzip();
-            let rows = session
-                .query(
-                    include_str!("sql/read_late.sql"),
-                    &[(&shards, Type::INT2_ARRAY), (&numbers, Type::INT8_ARRAY)],
-                )
-                .await?;
-            messages(&rows)?
-        };
         Ok(Late {
-            messages,
+            messages: named(session, &rows, limits.payload).await?,
             of_lanes,
             cut,
         })
+    }
+
+    /// Reads the large messages that there is room for, and cuts off the others.
+    async fn weigh(
+        &self,
+        session: &Session<'_>,
+        demand: &Demand,
+        got: &mut Got,
+        late: &mut Late,
+    ) -> Result<()> {
+        let of_lanes = got.lanes.iter().flat_map(|lane| &lane.messages);
+        let mut all = of_lanes.chain(&got.due).chain(&got.forward).chain(&late.messages);
+        if all.all(|message| message.withheld.is_none()) {
+            return Ok(());
+        }
+        let room = Room::of(demand.bytes);
+        let mut chosen: Vec<Key> = Vec::new();
+        let (mut fresh, mut due, mut lanes) = (room.part(2), room.part(4), room.part(4));
+        let mut one = true;
+        for lane in &mut got.lanes {
+            let (some, cut) = lanes.choose(&mut lane.messages, one);
+            lane.complete &= !cut;
+            one &= lane.messages.is_empty();
+            chosen.extend(some);
+        }
+        let (some, cut) = fresh.choose(&mut late.messages, true);
+        late.cut |= cut;
+        chosen.extend(some);
+        if late.cut {
+            // Nothing is taken of the rows ahead then.
+            got.forward.clear();
+        }
+        let (some, cut) = fresh.choose(&mut got.forward, late.messages.is_empty());
+        got.forward_cut = cut;
+        chosen.extend(some);
+        let (some, cut) = due.choose(&mut got.due, true);
+        got.due_cut = cut;
+        chosen.extend(some);
+        let full = named(session, &chosen, demand.bytes.largest).await?;
+        let places = got.lanes.iter_mut().flat_map(|lane| &mut lane.messages);
+        let places = places.chain(&mut got.due).chain(&mut got.forward);
+        weigh::fill(places.chain(&mut late.messages), full);
+        Ok(())
     }
 
     /// The read has succeeded: now everything moves.
@@ -296,7 +338,7 @@ impl PostgresReader {
             self.segments.have_read(&got.late, &now.snapshot);
             let room = demand.fresh - fresh.len();
             let mut forward = got.forward;
-            let cut = forward.len() >= limits.fresh || forward.len() > room;
+            let cut = got.forward_cut || forward.len() >= limits.fresh || forward.len() > room;
             more |= limits.met_by(&forward) || cut;
             forward.truncate(room);
             found.caught_up = self.caught_up(&forward, limits, cut);
@@ -312,7 +354,7 @@ impl PostgresReader {
             self.turn = self.turn.wrapping_add(1);
         }
         fresh.sort_unstable_by_key(|message| (message.shard, message.number()));
-        found.more |= more || (limits.due > 0 && got.due.len() >= limits.due);
+        found.more |= more || got.due_cut || (limits.due > 0 && got.due.len() >= limits.due);
         found.fresh = fresh;
         found.due = got.due;
         found.lanes = got.lanes;
@@ -362,20 +404,30 @@ struct Late {
     cut: bool,
 }
 
+/// No value of PostgreSQL is longer.
+const LONGEST_TEXT: usize = 1 << 30;
+
 #[derive(Clone, Copy)]
 struct Limits {
     fresh: usize,
     due: usize,
     /// Of one shard at a time, so that a long one does not fill every read.
     of_one: usize,
+    /// The longest payload that comes at first.
+    payload: usize,
 }
 
 impl Limits {
     fn of(demand: &Demand, fresh: bool, due: bool, shards: usize) -> Self {
         let fresh = if fresh { demand.fresh } else { 0 };
+        let due = if due { demand.due } else { 0 };
+        let lanes: usize = demand.lanes.iter().map(|lane| lane.limit + 1).sum();
+        // What is late comes beside what is ahead.
+        let rows = 2 * fresh + due + lanes;
         Self {
             fresh,
-            due: if due { demand.due } else { 0 },
+            due,
+            payload: demand.bytes.at_first(rows),
             of_one: (fresh / 4).max(fresh.div_ceil(shards.max(1))),
         }
     }
@@ -392,6 +444,33 @@ fn count_by_shard(messages: &[Message]) -> HashMap<u16, usize> {
         *counts.entry(message.shard).or_default() += 1;
     }
     counts
+}
+
+/// A statement that reads messages, large ones only as far as they are to be known.
+fn within(statement: &str, payload: usize) -> String {
+    let most = payload.min(LONGEST_TEXT).to_string();
+    statement
+        .replace("{columns}", include_str!("sql/columns.sql").trim_end())
+        .replace("{large}", include_str!("sql/large.sql").trim_end())
+        .replace("{most}", &most)
+}
+
+/// These rows, large ones only as far as they are to be known.
+async fn named(session: &Session<'_>, rows: &[Key], payload: usize) -> Result<Vec<Message>> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
+    let (shards, numbers): (Vec<i16>, Vec<i64>) = rows
+        .iter()
+        .map(|&(shard, number)| (value::shard(shard), number))
+        .unzip();
+    let rows = session
+        .query(
+            &within(include_str!("sql/read_late.sql"), payload),
+            &[(&shards, Type::INT2_ARRAY), (&numbers, Type::INT8_ARRAY)],
+        )
+        .await?;
+    messages(&rows)
 }
 
 async fn late_numbers(session: &Session<'_>, spans: &[Span], limits: Limits) -> Result<Vec<(u16, i64)>> {

@@ -16,6 +16,7 @@ use crate::{
         Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
         acted::{Told, acted},
         columns::message,
+        weigh::{self, Room},
     },
 };
 
@@ -94,24 +95,32 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
         now: session.now,
         ..Found::default()
     };
+    let scale = Scale::of(demand);
+    let (mut part, mut one) = (Room::of(demand.bytes).part(4), true);
     for lane in &demand.lanes {
-        found.lanes.push(read_lane(session, &place, lane)?);
+        let mut lane = read_lane(session, &place, lane, &scale)?;
+        lane.complete &= !scale.weigh(session, &mut part, &mut lane.messages, one)?;
+        one &= lane.messages.is_empty();
+        found.lanes.push(lane);
     }
     let acted = session.read(include_str!("sql/read_acted.sql"), [&shards], acted)?;
     place.told = place.told.tell(acted, &mut found);
-    let (due, more_due) = read_due(session, demand.due, &shards)?;
+    let (due, more_due) = read_due(session, demand, &shards, &scale)?;
     found.due = due;
+    let mut cut = false;
     if highest > sequence {
         let room = row::limit(demand.due - found.due.len());
-        let strange = session.read(
-            include_str!("sql/read_strange.sql"),
+        let mut strange = session.read(
+            &Scale::within(include_str!("sql/read_strange.sql"), scale.at_first),
             (sequence, &shards, room),
             message,
         )?;
+        let one = found.due.is_empty();
+        cut = scale.weigh(session, &mut Room::of(demand.bytes).part(4), &mut strange, one)?;
         found.due.extend(strange);
     }
-    let more_due = more_due || (demand.due > 0 && found.due.len() == demand.due);
-    let more_fresh = read_fresh(session, &mut place, demand.fresh, &mut found)?;
+    let more_due = more_due || cut || (demand.due > 0 && found.due.len() == demand.due);
+    let more_fresh = read_fresh(session, &mut place, demand, &scale, &mut found)?;
     found.more = more_due || more_fresh;
     let next: Option<i64> = session.row(
         include_str!("sql/next_due.sql"),
@@ -122,16 +131,65 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
     Ok((found, place))
 }
 
-fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand) -> Done<LaneFound> {
+/// How large the messages of a read may be.
+struct Scale {
+    /// The longest payload that comes at first: a power of two, so that there are few statements to be prepared.
+    at_first: u64,
+    largest: u64,
+}
+
+impl Scale {
+    fn of(demand: &Demand) -> Self {
+        let lanes: usize = demand.lanes.iter().map(|lane| lane.limit + 1).sum();
+        let at_first = demand.bytes.at_first(demand.fresh + demand.due + lanes);
+        Self {
+            at_first: 1 << at_first.max(1).ilog2(),
+            largest: u64::try_from(demand.bytes.largest).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// A statement that reads messages, those with a longer payload only as far as they are to be known.
+    fn within(statement: &str, payload: u64) -> String {
+        let most = payload.min(LONGEST_VALUE).to_string();
+        statement
+            .replace("{columns}", include_str!("sql/columns.sql").trim_end())
+            .replace("{most}", &most)
+    }
+
+    /// Reads the large messages that there is room for, cuts off the others, and says whether there were such.
+    fn weigh(
+        &self,
+        session: &Session<'_>,
+        room: &mut Room,
+        messages: &mut Vec<Message>,
+        one: bool,
+    ) -> Done<bool> {
+        let (chosen, cut) = room.choose(messages, one);
+        if !chosen.is_empty() {
+            let statement = Self::within(include_str!("sql/read_named.sql"), self.largest);
+            let mut full = Vec::with_capacity(chosen.len());
+            for (_, number) in chosen {
+                full.extend(session.read(&statement, [number], message)?);
+            }
+            weigh::fill(messages.iter_mut(), full);
+        }
+        Ok(cut)
+    }
+}
+
+/// No value of SQLite is longer.
+const LONGEST_VALUE: u64 = 1 << 31;
+
+fn read_lane(session: &Session<'_>, place: &Place, demand: &LaneDemand, scale: &Scale) -> Done<LaneFound> {
     // A shard that is not owned has been read nowhere: its lanes are complete and empty.
     let cursor = place.cursors.get(&demand.shard).copied().unwrap_or(0);
     let one_more = demand.limit.saturating_add(1);
     let mut messages = match &demand.key {
         Some(key) if key.contains(char::REPLACEMENT_CHARACTER) => {
-            read_odd_lane(session, demand, key, cursor, one_more)?
+            read_odd_lane(session, demand, key, (cursor, one_more), scale)?
         }
         _ => session.read(
-            include_str!("sql/read_lane.sql"),
+            &Scale::within(include_str!("sql/read_lane.sql"), scale.at_first),
             (
                 demand.shard,
                 &demand.destination,
@@ -153,10 +211,13 @@ fn read_odd_lane(
     session: &Session<'_>,
     demand: &LaneDemand,
     key: &str,
-    cursor: i64,
-    limit: usize,
+    (cursor, limit): (i64, usize),
+    scale: &Scale,
 ) -> Done<Vec<Message>> {
-    let mut statement = session.prepare(include_str!("sql/read_odd_lane.sql"))?;
+    let mut statement = session.prepare(&Scale::within(
+        include_str!("sql/read_odd_lane.sql"),
+        scale.at_first,
+    ))?;
     let mut rows = statement.query((demand.shard, &demand.destination, demand.from, cursor))?;
     let mut messages = Vec::new();
     while messages.len() < limit
@@ -169,12 +230,18 @@ fn read_odd_lane(
     Ok(messages)
 }
 
-fn read_due(session: &Session<'_>, at_most: usize, shards: &str) -> Done<(Vec<Message>, bool)> {
+fn read_due(
+    session: &Session<'_>,
+    demand: &Demand,
+    shards: &str,
+    scale: &Scale,
+) -> Done<(Vec<Message>, bool)> {
+    let at_most = demand.due;
     if at_most == 0 {
         return Ok((Vec::new(), false));
     }
-    let due = session.read(
-        include_str!("sql/read_due.sql"),
+    let mut due = session.read(
+        &Scale::within(include_str!("sql/read_due.sql"), scale.at_first),
         (
             session.now.as_millis() + if planted(Plant::DueReadEarly) { 2_000 } else { 0 },
             shards,
@@ -182,11 +249,19 @@ fn read_due(session: &Session<'_>, at_most: usize, shards: &str) -> Done<(Vec<Me
         ),
         message,
     )?;
-    let more = due.len() == at_most;
-    Ok((due, more))
+    let met = due.len() == at_most;
+    let cut = scale.weigh(session, &mut Room::of(demand.bytes).part(4), &mut due, true)?;
+    Ok((due, met || cut))
 }
 
-fn read_fresh(session: &Session<'_>, place: &mut Place, at_most: usize, found: &mut Found) -> Done<bool> {
+fn read_fresh(
+    session: &Session<'_>,
+    place: &mut Place,
+    demand: &Demand,
+    scale: &Scale,
+    found: &mut Found,
+) -> Done<bool> {
+    let at_most = demand.fresh;
     if at_most == 0 || place.cursors.is_empty() {
         return Ok(false);
     }
@@ -194,29 +269,32 @@ fn read_fresh(session: &Session<'_>, place: &mut Place, at_most: usize, found: &
     let start = shards.iter().position(|shard| *shard > place.first).unwrap_or(0);
     place.first = shards[start];
     let mut fresh: Vec<Message> = Vec::new();
+    let (mut part, mut cut) = (Room::of(demand.bytes).part(2), false);
     for shard in shards[start..].iter().chain(&shards[..start]) {
         let Some(cursor) = place.cursors.get_mut(shard) else {
             continue;
         };
         let room = at_most - fresh.len();
-        if room == 0 {
+        if room == 0 || cut {
             break;
         }
-        let rows = session.read(
-            include_str!("sql/read_fresh.sql"),
+        let mut rows = session.read(
+            &Scale::within(include_str!("sql/read_fresh.sql"), scale.at_first),
             (shard, *cursor, row::limit(room), place.sequence),
             message,
         )?;
+        let whole = rows.len() < room;
+        cut = scale.weigh(session, &mut part, &mut rows, fresh.is_empty())?;
         if let Some(last) = rows.last() {
             *cursor = last.number() + i64::from(planted(Plant::CursorPassesUnread));
         }
-        if rows.len() < room {
+        if whole && !cut {
             found.caught_up.push(*shard);
         }
         fresh.extend(rows);
     }
     fresh.sort_by_key(|message| (message.shard, message.number()));
-    let more = fresh.len() == at_most;
+    let more = cut || fresh.len() == at_most;
     found.fresh = fresh;
     Ok(more)
 }

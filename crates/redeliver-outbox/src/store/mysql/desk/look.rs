@@ -49,12 +49,11 @@ pub(super) async fn list(
     payloads: bool,
 ) -> Result<Vec<Record>> {
     let conditions = Conditions::of(filter, DIALECT).page(page);
-    let payload = if payloads {
-        "payload, payload_binary"
+    let columns = if payloads {
+        format!("{}, payload, payload_binary", records::RECORD)
     } else {
-        "NULL, NULL"
+        format!("{}, NULL, NULL", records::outline())
     };
-    let columns = format!("{}, {payload}", records::RECORD);
     let parts = parts(filter);
     if parts.is_empty() {
         return Ok(Vec::new());

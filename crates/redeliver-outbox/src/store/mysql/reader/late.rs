@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mysql_async::{Params, Value};
 use redeliver::Moment;
 
-use super::{Fresh, MySqlReader, messages};
+use super::{Fresh, Limit, MySqlReader, messages};
 use crate::store::{
     Result,
     mysql::{Work, row},
@@ -17,7 +17,7 @@ impl MySqlReader {
     pub(super) async fn late(
         &self,
         work: &mut Work<'_>,
-        limit: usize,
+        limit: Limit,
         now: Moment,
         all: bool,
         of_lanes: &BTreeSet<i64>,
@@ -50,8 +50,8 @@ impl MySqlReader {
             }
         }
         unseen.sort_unstable();
-        if unseen.len() > limit {
-            unseen.truncate(limit);
+        if unseen.len() > limit.rows {
+            unseen.truncate(limit.rows);
             fresh.more = true;
             fresh.looked = false;
         }
@@ -60,7 +60,7 @@ impl MySqlReader {
             let sql = include_str!("../sql/read_late.sql").replace("{numbers}", &row::places(numbers.len()));
             fresh
                 .messages
-                .extend(messages(work, &sql, row::padded(&numbers)).await?);
+                .extend(messages(work, &sql, limit.payload, row::padded(&numbers)).await?);
         }
         fresh
             .messages
@@ -73,7 +73,7 @@ impl MySqlReader {
         &self,
         work: &mut Work<'_>,
         fresh: Fresh,
-        limit: usize,
+        limit: Limit,
         now: Moment,
         of_lanes: &BTreeSet<i64>,
     ) -> Result<Fresh> {

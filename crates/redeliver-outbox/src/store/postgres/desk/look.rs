@@ -40,12 +40,11 @@ pub(super) async fn list(
     page: Page,
     payloads: bool,
 ) -> Result<Vec<Record>> {
-    let payload = if payloads {
-        "payload, payload_binary"
+    let columns = if payloads {
+        format!("{}, payload, payload_binary", records::RECORD)
     } else {
-        "NULL::text, NULL::bytea"
+        format!("{}, NULL::text, NULL::bytea", records::outline())
     };
-    let columns = format!("{}, {payload}", records::RECORD);
     let rows = select(session, &columns, conditions(filter)?.page(page)).await?;
     rows.iter()
         .map(|row| records::record(&mut PostgresColumns::of(row)))

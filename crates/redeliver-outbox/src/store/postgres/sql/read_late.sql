@@ -1,9 +1,4 @@
-SELECT o.number, o.salt, o.shard, o.destination, o.topic, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
-       o.not_before, o.expires_at, o.created_at, o.attempts, o.redrives, o.next_attempt_at, o.last_attempt_at, o.last_error,
-       o.last_wait_ms,
-       CASE WHEN o.attempts > 0 THEN COALESCE((SELECT a.class = 'interrupted' FROM redeliver_attempts a
-                                                WHERE a.number = o.number AND a.redrive = o.redrives AND a.attempt = o.attempts), FALSE)
-            ELSE FALSE END AS interrupted
+SELECT {columns}
   FROM unnest($1::smallint[], $2::bigint[]) AS late (shard, number)
-  JOIN redeliver_outbox o ON o.shard = late.shard AND o.number = late.number
+ CROSS JOIN LATERAL (SELECT {large} FROM redeliver_outbox o WHERE o.shard = late.shard AND o.number = late.number LIMIT 1) AS o
  ORDER BY o.shard, o.number

@@ -1,9 +1,7 @@
 -- Rows whose numbers the sequence ($2) has not given.
-SELECT o.number, o.salt, o.shard, o.destination, o.topic, o.lane, o.payload, o.payload_binary, o.content_type, o.headers, o.traceparent,
-       o.not_before, o.expires_at, o.created_at, o.attempts, o.redrives, o.next_attempt_at, o.last_attempt_at, o.last_error,
-       o.last_wait_ms
+SELECT {columns}
   FROM unnest($1::smallint[]) AS owned (shard)
- CROSS JOIN LATERAL (SELECT * FROM redeliver_outbox o
+ CROSS JOIN LATERAL (SELECT {large} FROM redeliver_outbox o
                       WHERE o.shard = owned.shard AND o.number > $2 AND o.next_attempt_at IS NULL
                       ORDER BY o.number LIMIT $3) AS o
  ORDER BY o.number

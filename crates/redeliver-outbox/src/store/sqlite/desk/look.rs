@@ -29,12 +29,11 @@ const DIALECT: Dialect = Dialect {
 };
 
 pub(super) fn list(session: &Session<'_>, filter: &Filter, page: Page, payloads: bool) -> Done<Vec<Record>> {
-    let payload = if payloads {
-        "payload, payload_binary"
+    let columns = if payloads {
+        format!("{}, payload, payload_binary", records::RECORD)
     } else {
-        "NULL, NULL"
+        format!("{}, NULL, NULL", records::outline())
     };
-    let columns = format!("{}, {payload}", records::RECORD);
     let conditions = conditions(filter)?.page(page);
     select(session, &columns, filter, conditions, records::record)
 }

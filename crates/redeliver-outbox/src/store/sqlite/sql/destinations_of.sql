@@ -1,1 +1,1 @@
-SELECT destination FROM redeliver_outbox WHERE number = ?1
+SELECT substr(destination, 1, 1000) FROM redeliver_outbox WHERE number = ?1

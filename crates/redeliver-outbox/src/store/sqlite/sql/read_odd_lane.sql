@@ -1,7 +1,6 @@
 -- As a lane is read, of any lane: the one that is asked for is no UTF-8 in the table, and is known by what it was read as.
 SELECT
-    number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
-    not_before, expires_at, created_at, attempts, redrives, next_attempt_at, last_attempt_at, last_error, last_wait_ms
+    {columns}
 FROM redeliver_outbox
 WHERE shard = ?1 AND destination = ?2 AND lane IS NOT NULL AND number BETWEEN ?3 AND ?4 AND next_attempt_at IS NULL
 ORDER BY number

@@ -1,0 +1,72 @@
+//! Rows that are too large for a relay are not read into it.
+
+use redeliver_lab::faulty::FaultyConfig;
+
+use crate::{
+    client::Client,
+    database::{ALL, Database, Kind},
+    endpoint::Endpoint,
+    relay::{Relay, await_that},
+};
+
+const LARGE: i64 = 60;
+const SMALL: usize = 100;
+/// What `redeliver serve` may take at its peak, in kibibytes.
+const PEAK_KIB: u64 = 200 << 10;
+
+/// An expression with sixteen million bytes, made by the database.
+const fn large(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sqlite => "hex(zeroblob(8000000))",
+        Kind::Postgres => "repeat(md5(random()::text), 500000)",
+        Kind::MariaDb => "REPEAT(MD5(RAND()), 500000)",
+    }
+}
+
+#[test]
+fn rows_of_16_mb_are_dead_letters_and_never_in_memory() {
+    for kind in ALL {
+        let endpoint = Endpoint::start(FaultyConfig::default());
+        let database = Database::new(kind);
+        let url = format!("http://{}/ok", endpoint.address());
+        database.configure(&format!(
+            "[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\n"
+        ));
+        let mut client = database.client();
+        insert(&mut client, kind);
+        let relay = Relay::start(&database);
+        endpoint.await_arrived(SMALL);
+        await_that("the large ones are dead letters", || {
+            (client.number("SELECT count(*) FROM redeliver_dead") == LARGE).then_some(())
+        });
+        let peak = relay.peak_kib();
+        relay.stop();
+
+        let too_large = client.number("SELECT count(*) FROM redeliver_dead WHERE reason = 'too_large'");
+        let sent = client.number("SELECT count(*) FROM redeliver_sent");
+        let left = client.number("SELECT count(*) FROM redeliver_outbox");
+        assert_eq!((too_large, sent, left), (LARGE, 100, 0), "{kind:?}");
+        assert!(peak <= PEAK_KIB, "{kind:?}: {peak} KiB at its peak");
+        let list = database.redeliver(&["dead", "list"]);
+        assert!(list.contains("too_large"), "{kind:?}: {list}");
+    }
+}
+
+/// The large ones among the small ones, some with an ordering key.
+fn insert(client: &mut Client, kind: Kind) {
+    let large = large(kind);
+    for n in 0..LARGE {
+        let lane = if n % 3 == 0 { "'order-7'" } else { "NULL" };
+        client.run(&format!(
+            "INSERT INTO redeliver_outbox (destination, lane, payload) VALUES ('api', {lane}, {large})"
+        ));
+        let small: Vec<String> = (0..SMALL)
+            .filter(|small| small % 60 == usize::try_from(n).unwrap())
+            .map(|small| format!("('api', {lane}, '{{\"n\":{small}}}')"))
+            .collect();
+        client.run(&format!(
+            "INSERT INTO redeliver_outbox (destination, lane, payload) VALUES {}",
+            small.join(", ")
+        ));
+    }
+}

@@ -1,0 +1,4 @@
+SELECT
+    {columns}
+FROM redeliver_outbox
+WHERE number = ?1
