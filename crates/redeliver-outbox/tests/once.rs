@@ -1,6 +1,10 @@
 //! What must not arrive twice: the real relay on SQLite in memory, in virtual time, killed and stopped at every moment.
 #![cfg(feature = "sqlite")]
-#![expect(clippy::unwrap_used, reason = "a failing test may say so in its own words")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test may say so in its own words"
+)]
 
 use std::{
     collections::BTreeMap,

@@ -1,7 +1,11 @@
 //! Verdicts that the database refuses: the real relay on SQLite in memory, in virtual time, with constraints and triggers of an
 //! operator's, and with a store that fails for one message only.
 #![cfg(feature = "sqlite")]
-#![expect(clippy::unwrap_used, reason = "a failing test may say so in its own words")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test may say so in its own words"
+)]
 
 use std::{
     sync::{Arc, Mutex},
