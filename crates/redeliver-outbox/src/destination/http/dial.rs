@@ -155,7 +155,6 @@ mod tests {
         time::Duration,
     };
 
-    use redeliver::Class;
     use tokio::{
         io::{AsyncReadExt as _, AsyncWriteExt as _},
         net::TcpListener,
