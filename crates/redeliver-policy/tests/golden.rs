@@ -121,6 +121,7 @@ fn the_true_totals_of_the_presets() {
         ("standard", 15_000, 19_500),
         ("batch", 1_215_000, 1_822_500),
         ("aws-standard", 0, 3_000),
+        ("delivery", 228_600_000, 279_400_000),
     ];
     for (name, shortest, longest) in limited {
         let wait = last(Policy::preset(name).unwrap(), u32::MAX);
@@ -163,6 +164,7 @@ fn the_numbers_of_every_preset() {
             "aws-standard: exponential from 1s to 20s, 3 attempts, jitter full",
             "grpc: exponential ×1.6 from 1s to 2m, unlimited attempts, jitter proportional:0.2",
             "finagle: exponential from 5s to 5m, unlimited attempts, jitter equal",
+            "delivery: exponential ×3 from 5s to 6h, 20 attempts, jitter proportional:0.1, deadline 7d",
         ]
     );
     let grpc = [1_000, 1_600, 2_560, 4_096, 6_553].map(|millis: u128| millis);

@@ -58,7 +58,7 @@ impl Endpoint {
         let url = format!("{}{path}", self.server.base_url());
         database.configure(&format!(
             "[relay]\nlease = \"{lease}\"\n\n[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\n\
-             policy = {{ base = \"10ms\", max = \"200ms\", max_attempts = 40 }}\n"
+             policy = {{ preset = \"standard\", base = \"10ms\", max = \"200ms\", max_attempts = 40 }}\n"
         ));
     }
 

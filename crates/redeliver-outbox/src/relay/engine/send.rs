@@ -288,7 +288,7 @@ impl Engine {
             return;
         }
         let time = self.database_now(now);
-        let soonest = self.soonest(route, &ended.outcome, now);
+        let longest = self.longest_wait(route, &ended.outcome, now);
         let mut verdict = verdict::judge(
             message,
             &self.routes[route],
@@ -296,8 +296,8 @@ impl Engine {
             time,
             (self.relay.config.entropy)(),
         );
-        if let (Verdict::Retry { wait, .. }, Some(soonest)) = (&mut verdict, soonest) {
-            *wait = soonest.min(*wait);
+        if let (Verdict::Retry { wait, .. }, Some(longest)) = (&mut verdict, longest) {
+            *wait = longest.min(*wait);
         }
         tell_retry(message, &self.routes[route], &verdict);
         if let Some(traced) = traced {
@@ -310,7 +310,7 @@ impl Engine {
 impl Engine {
     /// The longest wait after a failure of a destination that is down, or that could not be reached. A retry that comes due while
     /// the circuit is open is deferred, and sent once it is closed: the policy's schedule is for failures of the message.
-    fn soonest(&self, route: usize, outcome: &Outcome, now: Moment) -> Option<Duration> {
+    fn longest_wait(&self, route: usize, outcome: &Outcome, now: Moment) -> Option<Duration> {
         let conduct = &self.conducts[route];
         let of_the_destination = match outcome {
             Outcome::Unreachable { .. } => true,
