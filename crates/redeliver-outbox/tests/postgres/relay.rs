@@ -143,6 +143,42 @@ async fn forged_rows_come_to_their_end_and_stop_no_other() {
     assert!(twice.is_empty(), "{twice:?}");
 }
 
+/// Rows that the table takes and that no producer should insert: times without an end, counts at the end of their range.
+const HOSTILE: &[&str] = &[
+    "(destination, payload, not_before) VALUES ('d', 'n', '-infinity')",
+    "(destination, payload, expires_at) VALUES ('d', 'e', '-infinity')",
+    "(destination, payload, expires_at) VALUES ('d', 'e', 'infinity')",
+    "(destination, payload, created_at) VALUES ('d', 'c', '-infinity')",
+    "(destination, payload, created_at) VALUES ('d', 'c', 'infinity')",
+    "(destination, payload, created_at) VALUES ('d', 'c', '4713-01-01 BC')",
+    "(destination, payload, created_at) VALUES ('d', 'c', '294276-12-31')",
+    "(destination, payload, attempts, last_attempt_at) VALUES ('d', 'a', 2147483647, 'infinity')",
+    "(destination, payload, redrives) VALUES ('d', 'r', 2147483647)",
+    "(destination, payload, last_wait_ms) VALUES ('d', 'w', 9223372036854775807)",
+    "(destination, payload, last_wait_ms) VALUES ('d', 'w', -9223372036854775808)",
+    "(destination, payload, next_attempt_at) VALUES ('d', 'x', '-infinity')",
+    "(destination, payload, salt) VALUES ('d', 's', -9223372036854775808)",
+    "(destination, payload, salt) VALUES ('d', 's', 9223372036854775807)",
+    "(destination, lane, payload) VALUES ('d', '', 'an empty lane')",
+    "(destination, payload, headers) VALUES ('d', 'h', 'null')",
+    "(number, destination, payload) VALUES (1152921504606846975, 'd', 'the last number')",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_rows_come_to_their_end() {
+    let (database, store) = Database::migrated(4).await;
+    let client = database.client().await;
+    for row in HOSTILE {
+        let statement = format!("INSERT INTO redeliver_outbox {row}");
+        client.batch_execute(&statement).await.unwrap();
+    }
+    let running = start(&store);
+    until(&client, "SELECT count(*) = 0 FROM redeliver_outbox").await;
+    insert_some(&client, "honest", 20).await;
+    until(&client, "SELECT count(*) = 0 FROM redeliver_outbox").await;
+    running.stop().await;
+}
+
 async fn insert_some(client: &Client, name: &str, count: u32) {
     let statement = format!(
         "INSERT INTO redeliver_outbox (destination, lane, payload)
