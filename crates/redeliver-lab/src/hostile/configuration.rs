@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use super::case::{ONCE, PARKING, RelayRun};
 
-pub(super) const LEASE: Duration = Duration::from_secs(1);
+pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// How long a relay waits for an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_millis(1000);
 /// Takes everything sooner or later.
