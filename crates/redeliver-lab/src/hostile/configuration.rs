@@ -4,9 +4,9 @@ use std::{net::SocketAddr, time::Duration};
 
 use super::case::{ONCE, PARKING, RelayRun};
 
-pub(super) const LEASE: Duration = Duration::from_secs(1);
+pub(super) const LEASE: Duration = Duration::from_secs(2);
 /// How long a relay waits for an answer.
-pub(super) const TIMEOUT: Duration = Duration::from_millis(1000);
+pub(super) const TIMEOUT: Duration = Duration::from_millis(2000);
 /// Takes everything sooner or later.
 pub(super) const STEADY: &str = "steady";
 /// Has a rate limit.

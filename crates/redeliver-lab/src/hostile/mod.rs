@@ -5,6 +5,7 @@
 //! sent by the program `redeliver serve`.
 
 mod action;
+mod canary;
 mod case;
 mod checks;
 mod configuration;

@@ -7,6 +7,7 @@ use redeliver::clock;
 use tokio::{sync::RwLock, task::JoinSet};
 
 use super::{
+    canary,
     case::{Commit, FaultKind, PARKING, Row, Ticket},
     checks,
     configuration::{LEASE, LIMITED, STEADY, configuration},
@@ -46,6 +47,8 @@ pub(super) struct Trial {
     workshop: Workshop,
     destination: Destination,
     producers: JoinSet<()>,
+    /// Ends with the trial.
+    watching: JoinSet<()>,
     peak_memory: u64,
 }
 
@@ -80,6 +83,8 @@ impl Trial {
             directory,
             destination: destination.address(),
         };
+        let mut watching = JoinSet::new();
+        watching.spawn(canary::watch(Arc::clone(&record), Arc::clone(&home)));
         let shop = Arc::new(Shop::new(Arc::clone(&record), Arc::clone(&home)));
         let mut trial = Self {
             plan,
@@ -93,6 +98,7 @@ impl Trial {
             workshop,
             destination,
             producers: JoinSet::new(),
+            watching,
             peak_memory: 0,
         };
         stall::watch(&trial.record, Record::stalled);
@@ -211,6 +217,7 @@ impl Trial {
             database: self.plan.database,
             seed: self.plan.seed,
         };
+        self.watching.shutdown().await;
         drop((self.shop, self.destination));
         if let Some(home) = Arc::into_inner(self.home) {
             home.into_inner().end().await;
