@@ -152,7 +152,7 @@ pub(crate) fn as_user(user: &str, program: &Path) -> Command {
 
 /// Another system's files in a directory of this one, in which a server runs. What it writes is removed with this.
 #[derive(Debug)]
-pub(super) struct Root {
+pub(crate) struct Root {
     directory: PathBuf,
     written: PathBuf,
 }
