@@ -61,6 +61,7 @@ fn message(payload: impl Into<Payload>) -> Message {
         last_attempt_at: None,
         last_error: None,
         last_wait_ms: 0,
+        withheld: None,
     }
 }
 
