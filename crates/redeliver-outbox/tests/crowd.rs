@@ -83,7 +83,7 @@ async fn outbox() -> SqliteStore {
 
 fn relay(store: &SqliteStore, api: &Api) -> (oneshot::Sender<()>, JoinHandle<()>) {
     let routes = (0..DESTINATIONS).fold(Routes::new(), |routes, number| {
-        routes.with(&format!("d{number}"), Route::to(api.clone()))
+        routes.with(format!("d{number}"), Route::to(api.clone()))
     });
     let config = RelayConfig {
         window: WINDOW,

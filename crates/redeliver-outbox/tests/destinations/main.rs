@@ -62,6 +62,7 @@ fn message(payload: impl Into<Payload>) -> Message {
         last_error: None,
         last_wait_ms: 0,
         interrupted: false,
+        withheld: None,
     }
 }
 
