@@ -47,7 +47,7 @@ const RARE: [(Plant, u64); 9] = [
     (Plant::OthersForgotten, 51),
     (Plant::WindowUnbounded, 22),
     (Plant::FailedReadForgotten, 13),
-    (Plant::OldBeatEndsHold, 13),
+    (Plant::OldBeatEndsHold, 58),
     (Plant::LeaseNotMinded, 10),
     (Plant::DueBeforeCaughtUp, 10),
     (Plant::LostAnswerIsSuccess, 9),

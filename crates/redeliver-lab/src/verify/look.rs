@@ -102,6 +102,22 @@ pub(super) fn logged(
         .optional()
 }
 
+/// An earlier message of the lane that is live and has never been a dead letter.
+pub(super) fn predecessor(
+    connection: &Connection,
+    destination: &str,
+    key: &str,
+    number: i64,
+) -> Result<Option<i64>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT number FROM redeliver_outbox
+         WHERE destination = ?1 AND lane = ?2 AND number < ?3 AND redrives = 0 ORDER BY number LIMIT 1",
+    )?;
+    statement
+        .query_row((destination, key, number), |row| row.get(0))
+        .optional()
+}
+
 /// The earlier messages of the lane that are live.
 pub(super) fn predecessors(
     connection: &Connection,

@@ -204,7 +204,7 @@ fn out_of_order(world: &World, message: &Message) {
 }
 
 /// Whether an earlier message of a lane is to be sent first: unless it was redriven after the other one was live.
-pub(super) fn comes_first(world: &World, before: i64, number: i64) -> bool {
+fn comes_first(world: &World, before: i64, number: i64) -> bool {
     let state = world.state();
     let messages = &state.records.messages;
     let act = |number: i64| messages.get(&number).map_or(0, |message| message.redriven_by);

@@ -105,10 +105,8 @@ impl Case<'_> {
         let (key, number) = (self.message.key.as_deref()?, self.settlement.number());
         let before = self
             .world
-            .look(|connection| look::predecessors(connection, "", key, number))?;
-        let before = before
-            .into_iter()
-            .find(|&before| super::sends::comes_first(self.world, before, number))?;
+            .look(|connection| look::predecessor(connection, "", key, number));
+        let before = before.flatten()?;
         Some(("order", format!("it fanned out before event {before} of its key")))
     }
 
