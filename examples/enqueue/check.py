@@ -86,6 +86,10 @@ class Mariadb(Server):
         return mariadb.connect(url)
 
 
+class Mysql(Mariadb):
+    variable = "REDELIVER_TEST_MYSQL"
+
+
 def check(language, command, database, cache):
     connection = database.connect()
     cursor = connection.cursor()
@@ -146,13 +150,13 @@ def main():
     }
     passed = failed = 0
     for language, command in commands.items():
-        for kind in (Sqlite, Postgres, Mariadb):
+        for kind in (Sqlite, Postgres, Mariadb, Mysql):
             database = kind(cache, f"client_examples_{language}_{os.getpid()}")
             try:
                 check(language, command(kind.program), database, cache)
                 passed += 1
             except Exception as error:
-                print(f"test {language} on {kind.program} ... FAILED\n{error}")
+                print(f"test {language} on {kind.__name__} ... FAILED\n{error}")
                 failed += 1
             finally:
                 database.drop()

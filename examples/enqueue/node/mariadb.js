@@ -6,11 +6,16 @@ import { FAILURE, read } from "./arguments.js";
 /** Inserts a message as a part of the transaction; false if its de-duplication key is known. */
 export async function enqueue(connection, { destination, payload, lane, deduplicationKey }) {
   if (deduplicationKey !== undefined) {
-    const [remembered] = await connection.execute(
-      "INSERT IGNORE INTO redeliver_deduplication (deduplication_key, number, salt) VALUES (?, 0, 0)",
-      [deduplicationKey],
-    );
-    if (remembered.affectedRows === 0) return false;
+    // Not INSERT IGNORE, which cuts a key that is too long.
+    try {
+      await connection.execute(
+        "INSERT INTO redeliver_deduplication (deduplication_key, number, salt) VALUES (?, 0, 0)",
+        [deduplicationKey],
+      );
+    } catch (error) {
+      if (error.code === "ER_DUP_ENTRY") return false;
+      throw error;
+    }
   }
   const [text, binary] = typeof payload === "string" ? [payload, null] : [null, payload];
   await connection.execute(

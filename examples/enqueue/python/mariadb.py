@@ -10,11 +10,14 @@ import arguments
 def enqueue(cursor, destination, payload, lane=None, deduplication_key=None):
     """Inserts a message as a part of the transaction; False if its de-duplication key is known."""
     if deduplication_key is not None:
-        remembered = cursor.execute(
-            "INSERT IGNORE INTO redeliver_deduplication (deduplication_key, number, salt) VALUES (%s, 0, 0)",
-            (deduplication_key,),
-        )
-        if remembered == 0:
+        try:  # not INSERT IGNORE, which cuts a key that is too long
+            cursor.execute(
+                "INSERT INTO redeliver_deduplication (deduplication_key, number, salt) VALUES (%s, 0, 0)",
+                (deduplication_key,),
+            )
+        except pymysql.err.IntegrityError as error:
+            if error.args[0] != pymysql.constants.ER.DUP_ENTRY:
+                raise
             return False
     text, binary = (payload, None) if isinstance(payload, str) else (None, payload)
     cursor.execute(

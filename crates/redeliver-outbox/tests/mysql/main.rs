@@ -4,6 +4,7 @@
 #![expect(clippy::duplicate_mod, reason = "every test runs on both servers")]
 
 mod support;
+mod turns;
 
 macro_rules! suite {
     ($name:ident, $variable:literal) => {
@@ -22,6 +23,7 @@ macro_rules! suite {
             mod overview;
             mod recovery;
             mod settle;
+            mod tables;
             mod tenant;
         }
     };

@@ -139,7 +139,7 @@ async fn a_lane_that_is_no_text_is_found_again() {
     let mut demand = Demand {
         fresh: 10,
         due: 10,
-        lanes: Vec::new(),
+        ..Demand::default()
     };
     let fresh = reader.read(&demand).await.unwrap().fresh;
     let lane = |limit| LaneDemand {

@@ -11,11 +11,13 @@ use rusqlite::Connection;
 
 use crate::bench::{Bench, Folder, attempted, open, worker};
 
-const DEMAND: Demand = Demand {
-    fresh: 100,
-    due: 100,
-    lanes: Vec::new(),
-};
+fn demand() -> Demand {
+    Demand {
+        fresh: 100,
+        due: 100,
+        ..Demand::default()
+    }
+}
 
 fn beat() -> Beat {
     Beat {
@@ -47,7 +49,7 @@ async fn owner(store: &SqliteStore) -> (Lease, Box<dyn Reader>) {
 
 /// Reads and settles all that is there, and says which.
 async fn deliver(store: &SqliteStore, reader: &mut Box<dyn Reader>, lease: Lease) -> Vec<i64> {
-    let found = reader.read(&DEMAND).await.unwrap();
+    let found = reader.read(&demand()).await.unwrap();
     let messages: Vec<&Message> = found.fresh.iter().chain(&found.due).collect();
     let settlements: Vec<Settlement> = messages
         .iter()
@@ -101,7 +103,7 @@ async fn a_file_that_is_gone_is_told_and_used_again_when_it_is_back() {
     fs::rename(&path, &away).unwrap();
     let error = store.beat(&beat()).await.unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Unreachable, "{error}");
-    assert!(reader.read(&DEMAND).await.is_err());
+    assert!(reader.read(&demand()).await.is_err());
     assert!(!path.exists(), "no empty one is made in its place");
     fs::rename(&away, &path).unwrap();
     store.beat(&beat()).await.unwrap();

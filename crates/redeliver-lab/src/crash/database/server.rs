@@ -184,6 +184,10 @@ impl Root {
 impl Drop for Root {
     fn drop(&mut self) {
         drop(std::fs::remove_dir_all(&self.written));
+        // Other arenas may still be in it.
+        if let Some(above) = self.written.parent() {
+            drop(std::fs::remove_dir(above));
+        }
     }
 }
 

@@ -68,7 +68,7 @@ mod tests {
         assert_eq!(
             filled(sql, &values),
             "-- why?\nSELECT -7, '?', `a?`, \"?\", /* ? */ b /*!80001 OF 1 */ FROM t WHERE c = 'it\\'s \\\\ \\n é?' \
-             AND d IN (NULL, X'FF00')"
+             AND d IN (NULL, 0xFF00)"
         );
         assert_eq!(
             filled("SELECT 'it''s ?' AS a", &Params::Empty),

@@ -40,6 +40,7 @@ mod row;
 mod schema;
 mod seen;
 mod segments;
+mod server;
 mod settle;
 mod work;
 mod writers;
@@ -166,6 +167,14 @@ impl MySqlStore {
                 let what = "the database did not take a connection in time, or all of ours are in use";
                 StoreError::new(StoreErrorKind::Unreachable, what).next("check its address and that it runs")
             })?
+            .map_err(store_error)
+    }
+
+    /// A connection that was not used before, and is closed when it is dropped.
+    async fn another_connection(&self) -> Result<Conn> {
+        let connected = tokio::time::timeout(CONNECT_TIMEOUT, Conn::new(self.opts.clone())).await;
+        connected
+            .map_err(|_| error::silent(CONNECT_TIMEOUT))?
             .map_err(store_error)
     }
 

@@ -24,10 +24,11 @@ use super::{
     MySqlStore, Work, row,
     seen::Seen,
     segments::{Listing, Range, Segments},
+    server::{self, Met, Reached, Start},
     writers,
 };
 use crate::{
-    Message, Timestamp,
+    Message,
     store::{
         Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
         acted::{Acted, Told, acted},
@@ -42,9 +43,6 @@ mod weigh;
 const LISTING_SOONEST: Duration = Duration::from_millis(250);
 /// The same while only old lists come back.
 const LISTING_LATEST: Duration = Duration::from_secs(4);
-/// Two answers about the same start of a server are less than this apart, unless the machine stalled between two statements; then
-/// everything is read once more for nothing.
-const ROUNDING: Duration = Duration::from_secs(1);
 /// No payload is longer.
 const LONGEST_PAYLOAD: usize = 1 << 32;
 
@@ -54,8 +52,9 @@ pub(super) struct MySqlReader {
     cursors: BTreeMap<u16, i64>,
     segments: Segments,
     seen: BTreeMap<u16, Seen>,
-    /// Since when the server runs that was read last.
-    started: Option<Timestamp>,
+    met: Met,
+    /// Set where other servers write to the same tables.
+    cluster: Option<&'static str>,
     told: Told,
     next_listing: Moment,
     listing_interval: Duration,
@@ -71,7 +70,6 @@ impl std::fmt::Debug for MySqlReader {
 
 /// What the probe says of a shard.
 struct Probed {
-    by_a_new_connection: bool,
     shard: u16,
     fresh: bool,
     due: bool,
@@ -106,7 +104,8 @@ impl MySqlReader {
             cursors: BTreeMap::new(),
             segments: Segments::new(),
             seen: BTreeMap::new(),
-            started: None,
+            met: Met::default(),
+            cluster: None,
             told: Told::default(),
             next_listing: Moment::ZERO,
             listing_interval: LISTING_SOONEST,
@@ -128,11 +127,9 @@ impl MySqlReader {
             self.note(listing, now);
         }
         let mut work = Work::snapshot(&store, &mut connection).await?;
-        let (mut found, mut probed) = self.probe(&mut work).await?;
-        if probed.iter().any(|probed| probed.by_a_new_connection) {
-            let started = writers::server_started(&mut work).await?;
-            self.begin_again_where_commits_may_be_lost(started);
-            (found, probed) = self.probe(&mut work).await?;
+        let (mut found, mut probed, remembered) = self.probe(&mut work).await?;
+        if !probed.is_empty() && self.reach(&mut work, remembered, now).await? {
+            (found, probed, _) = self.probe(&mut work).await?;
         }
         let acted = self.acted(&mut work).await?;
         let payload = demand.bytes.at_first(rows_asked_for(demand, &probed));
@@ -167,16 +164,39 @@ impl MySqlReader {
 
     /// A server that lost its power, a failover, a restore: what was committed last is gone. Numbers are given a second time, behind the
     /// cursors, and what was settled is there again.
-    fn begin_again_where_commits_may_be_lost(&mut self, started: Timestamp) {
-        let before = self.started.replace(started);
-        // The server tells whole seconds.
-        if before.is_some_and(|before| started.since(before) >= ROUNDING || before.since(started) >= ROUNDING)
-        {
-            tracing::info!(target: "redeliver", "the database server is another, or was started again: every message is read again");
-            self.segments = Segments::new();
-            self.seen.clear();
-            self.cursors.values_mut().for_each(|cursor| *cursor = 0);
+    fn begin_again(&mut self) {
+        tracing::info!(target: "redeliver", "the database server is another, or was started again: every message is read again");
+        self.segments = Segments::new();
+        self.seen.clear();
+        self.cursors.values_mut().for_each(|cursor| *cursor = 0);
+    }
+
+    /// Looks which server the connection has reached, and says whether the reader has to begin again.
+    async fn reach(&mut self, work: &mut Work<'_>, remembered: Option<Start>, now: Moment) -> Result<bool> {
+        let start = match remembered {
+            Some(start) => start,
+            None => {
+                let server = server::server(work).await?;
+                if server.read_only {
+                    return Err(server::read_only());
+                }
+                server::remember(work, &server.start).await?;
+                self.cluster = server.cluster;
+                server.start
+            }
+        };
+        let reached = self.met.meet(&start, now);
+        if reached == Reached::InTurns {
+            return Err(server::in_turns());
         }
+        if reached == Reached::Another {
+            self.begin_again();
+        }
+        if let Some(cluster) = self.cluster.filter(|_| !self.segments.is_blind()) {
+            tracing::warn!(target: "redeliver", "{cluster}: other servers write too, so late commits are looked for by time");
+            self.segments.go_blind(self.store.longest_transaction);
+        }
+        Ok(reached == Reached::Another)
     }
 
     /// Only here does the reader move.
@@ -213,11 +233,11 @@ impl MySqlReader {
     }
 
     /// One statement that says where there is anything to read. An idle poll ends here.
-    async fn probe(&self, work: &mut Work<'_>) -> Result<(Found, Vec<Probed>)> {
+    async fn probe(&self, work: &mut Work<'_>) -> Result<(Found, Vec<Probed>, Option<Start>)> {
         let mut found = Found::default();
         if self.cursors.is_empty() {
             found.now = writers::server_time(work).await?;
-            return Ok((found, Vec::new()));
+            return Ok((found, Vec::new(), None));
         }
         let one = include_str!("sql/probe.sql");
         let sql = vec![one; self.cursors.len()].join("UNION ALL\n");
@@ -233,10 +253,11 @@ impl MySqlReader {
         let rows = work.rows(&sql, Params::Positional(values.collect())).await?;
         let mut probed = Vec::new();
         let mut next_due = None;
+        let mut remembered = None;
         for mut row in rows {
             found.now = row.known_time()?;
+            remembered = row.text()?;
             probed.push(Probed {
-                by_a_new_connection: row.take()?,
                 shard: row.take()?,
                 fresh: row.take()?,
                 due: row.take()?,
@@ -245,7 +266,7 @@ impl MySqlReader {
             next_due = next_due.into_iter().chain(due).min();
         }
         found.next_due = next_due;
-        Ok((found, probed))
+        Ok((found, probed, remembered.as_deref().and_then(Start::read)))
     }
 
     async fn acted(&self, work: &mut Work<'_>) -> Result<Vec<Acted>> {

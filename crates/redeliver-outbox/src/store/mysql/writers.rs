@@ -35,21 +35,6 @@ pub(super) async fn server_time(work: &mut Work<'_>) -> Result<Timestamp> {
     row.map_or_else(|| Ok(Timestamp::default()), |mut row| row.known_time())
 }
 
-/// Since when the server runs, by its own clock and to about a second. The connection remembers that it was asked.
-pub(super) async fn server_started(work: &mut Work<'_>) -> Result<Timestamp> {
-    let uptime = work
-        .transaction
-        .query_first("SHOW GLOBAL STATUS LIKE 'Uptime'")
-        .await;
-    let uptime: Option<(String, i64)> = uptime.map_err(|error| work.store.failed(error))?;
-    let seconds = uptime.map_or(0, |(_, seconds)| seconds);
-    work.run("SET @server_is_known = 1", ()).await?;
-    let now = server_time(work).await?;
-    Ok(Timestamp::from_millis(
-        now.as_millis().saturating_sub(seconds.saturating_mul(1000)),
-    ))
-}
-
 fn asked_at(query: &str) -> Option<Timestamp> {
     let (_, stamp) = query.split_once(STAMP)?;
     stamp.get(..14)?.parse().ok().map(Timestamp::from_millis)

@@ -6,7 +6,12 @@ use super::{MySqlStore, Work, look};
 use crate::{
     Timestamp,
     desk::{Finding, Grade},
-    store::{Result, StoreErrorKind, columns::Known as _, desk::examine::clocks},
+    store::{
+        Result, StoreErrorKind,
+        columns::Known as _,
+        desk::examine::clocks,
+        mysql::server::{self, Server, Start},
+    },
 };
 
 /// A transaction this old keeps ranges open that the relay has to remember.
@@ -17,7 +22,10 @@ const LONG_HISTORY: u64 = 1_000_000;
 pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
     let mut connection = store.connection().await?;
     let mut work = Work::snapshot(store, &mut connection).await?;
-    let mut findings = server(&mut work).await?;
+    let mut findings = settings(&mut work).await?;
+    let reached = server::server(&mut work).await?;
+    findings.push(primary(&reached));
+    findings.push(address(store, &reached.start).await?);
     findings.push(look::shards(&mut work).await?.finding());
     findings.push(numbers(&mut work).await?);
     match transactions(&mut work).await {
@@ -32,6 +40,52 @@ pub(super) async fn examine(store: &MySqlStore) -> Result<Vec<Finding>> {
         Err(error) => return Err(error),
     }
     Ok(findings)
+}
+
+fn primary(server: &Server) -> Finding {
+    let (grade, found, next) = match server.cluster {
+        _ if server.read_only => (
+            Grade::Problem,
+            "the server is read-only, a replica perhaps".to_owned(),
+            "connect the relay to the primary, and not through a proxy that sends reads to replicas",
+        ),
+        Some(cluster) => (
+            Grade::Advice,
+            format!(
+                "the server is one of several that write ({cluster}): late commits are looked for by time"
+            ),
+            "end every transaction within five minutes, and connect every relay to the same server",
+        ),
+        None => (
+            Grade::Good,
+            "the server alone writes to its tables".to_owned(),
+            "",
+        ),
+    };
+    Finding::new(grade, "primary", found, next)
+}
+
+/// Whether more connections reach the same server.
+async fn address(store: &MySqlStore, first: &Start) -> Result<Finding> {
+    const MORE: usize = 2;
+    for _ in 0..MORE {
+        let mut connection = store.another_connection().await?;
+        let mut work = Work::snapshot(store, &mut connection).await?;
+        if !server::server(&mut work).await?.start.is(first) {
+            return Ok(Finding::new(
+                Grade::Problem,
+                "address",
+                "connections to the address reach different servers".to_owned(),
+                "connect the relay to one server, and not through a proxy that spreads connections",
+            ));
+        }
+    }
+    Ok(Finding::new(
+        Grade::Good,
+        "address",
+        "every connection reaches the same server".to_owned(),
+        "",
+    ))
 }
 
 /// Numbers count by themselves. Where somebody has written one, an id may have no room for it and for all that follow.
@@ -56,7 +110,7 @@ async fn numbers(work: &mut Work<'_>) -> Result<Finding> {
     })
 }
 
-async fn server(work: &mut Work<'_>) -> Result<Vec<Finding>> {
+async fn settings(work: &mut Work<'_>) -> Result<Vec<Finding>> {
     let Some(mut row) = work.row(include_str!("../sql/examine.sql"), ()).await? else {
         return Ok(Vec::new());
     };

@@ -1,8 +1,8 @@
--- The variable is the connection's: a new one has none. No CHECK may name a column that counts by itself, so numbers that are too large
+-- The variable is the connection's, and names the server: a new connection has none. No CHECK may name a column that counts by itself, so numbers that are too large
 -- for an id, which somebody must have written, are passed over here; `redeliver doctor` tells of them.
 SELECT
     UTC_TIMESTAMP(3),
-    @server_is_known IS NULL,
+    @redeliver_server,
     ?,
     EXISTS (SELECT 1 FROM redeliver_outbox FORCE INDEX (local_redeliver_outbox_due)
         WHERE shard = ? AND next_attempt_at IS NULL AND number > ? AND number <= 1152921504606846975),
