@@ -19,7 +19,7 @@ const fn large(kind: Kind) -> &'static str {
     match kind {
         Kind::Sqlite => "hex(zeroblob(8000000))",
         Kind::Postgres => "repeat(md5(random()::text), 500000)",
-        Kind::MariaDb | Kind::MySql => "REPEAT(MD5(RAND()), 500000)",
+        Kind::MariaDb | Kind::MySql => "REPEAT(SHA2(RAND(), 256), 250000)",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Who is alive, and who owns which shard.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
 use mysql_async::{Params, Value};
 
@@ -12,6 +12,8 @@ use crate::store::{
 use crate::{Timestamp, live};
 
 pub(super) async fn beat(store: &MySqlStore, beat: &Beat) -> Result<Membership> {
+    // The tables may have been migrated or restored since the last beat.
+    store.fits.store(false, Ordering::Relaxed);
     let mut connection = store.connection().await?;
     let mut work = Work::begin(store, &mut connection).await?;
     let worker = beat.worker.0.as_str();

@@ -334,6 +334,7 @@ impl Batch {
             (include_str!("sql/settle_counted.sql"), &self.counted),
             (include_str!("sql/settle_postponed.sql"), &self.postponed),
             (include_str!("sql/settle_retry.sql"), &self.retried),
+            (include_str!("sql/remove_dead_again.sql"), &dead),
             (include_str!("sql/settle_dead.sql"), &dead),
             (include_str!("sql/forget_interrupted.sql"), &self.heard_of),
         ] {

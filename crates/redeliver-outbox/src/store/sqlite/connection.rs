@@ -9,6 +9,7 @@ use super::{
     error::{Failure, interpret, interpret_opening},
     file::{Generation, NamedFile},
     row::SqliteColumns,
+    writer::Writer,
 };
 use crate::{
     Timestamp,
@@ -39,6 +40,8 @@ pub(super) struct Database {
     write: Mutex<Opened>,
     /// None in memory, where a second connection would be another database.
     readers: Option<Readers>,
+    /// Where the writing connection is used; none in memory.
+    writer: Option<Writer>,
 }
 
 /// Connections that only look, and the file that all are to.
@@ -74,6 +77,7 @@ impl Database {
         Ok(Self {
             write: Opened::first(connection),
             readers: None,
+            writer: None,
         })
     }
 
@@ -95,7 +99,14 @@ impl Database {
                 counter: read()?,
                 file,
             }),
+            writer: Some(Writer::start()?),
         })
+    }
+
+    /// The thread for this purpose, if it has one of its own.
+    pub(super) fn writer(&self, purpose: Purpose) -> Option<&Writer> {
+        let writer = self.writer.as_ref();
+        writer.filter(|_| matches!(purpose, Purpose::Write | Purpose::Schema))
     }
 
     /// Whether statements run where they are awaited, instead of on a thread that may block.

@@ -26,6 +26,7 @@ mod reader;
 mod row;
 mod schema;
 mod settle;
+mod writer;
 
 pub(crate) use connection::path_of;
 use connection::{Database, Done, Purpose, Session};
@@ -130,19 +131,20 @@ impl SqliteStore {
         work: impl FnOnce(&Session<'_>) -> Done<T> + Send + 'static,
     ) -> BoxFuture<'static, Result<T>> {
         let store = self.clone();
-        let inline = self.database.inline();
+        let database = Arc::clone(&self.database);
         let transact = move || store.transact(purpose, work).map_err(StoreError::from);
         Box::pin(async move {
-            if inline {
+            if database.inline() {
                 return transact();
             }
-            match tokio::task::spawn_blocking(transact).await {
-                Ok(result) => result,
-                Err(error) => {
-                    let what = "the thread that works on the SQLite database ended";
-                    Err(StoreError::new(StoreErrorKind::Other, what).caused_by(error))
-                }
-            }
+            let done = match database.writer(purpose) {
+                Some(writer) => writer.run(transact).await,
+                None => tokio::task::spawn_blocking(transact).await.ok(),
+            };
+            done.unwrap_or_else(|| {
+                let what = "the thread that works on the SQLite database ended";
+                Err(StoreError::new(StoreErrorKind::Other, what))
+            })
         })
     }
 

@@ -11,8 +11,3 @@ FROM JSON_TABLE(?, '$[*]' COLUMNS (
     fingerprint VARCHAR(16) CHARACTER SET utf8mb4 PATH '$[5]'
 )) AS j
 STRAIGHT_JOIN redeliver_outbox o FORCE INDEX (PRIMARY) ON o.number = j.number
--- The same message again, live after a restore: it dies once more.
-ON DUPLICATE KEY UPDATE
-    attempts = VALUES(attempts), redrives = VALUES(redrives), last_attempt_at = VALUES(last_attempt_at), last_error = VALUES(last_error),
-    reason = VALUES(reason), gap = VALUES(gap), dead_lettered_at = VALUES(dead_lettered_at), discarded_at = NULL,
-    fingerprint = VALUES(fingerprint)

@@ -1,5 +1,5 @@
 UPDATE redeliver_outbox o
-   SET next_attempt_at = clock_timestamp(), deferred = false
+   SET next_attempt_at = statement_timestamp(), deferred = false
   FROM (SELECT m.number, m.shard
           FROM unnest($1::smallint[]) AS owned (shard)
          CROSS JOIN LATERAL (SELECT number, shard FROM redeliver_outbox o

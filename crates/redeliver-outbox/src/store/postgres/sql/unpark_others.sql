@@ -1,6 +1,6 @@
 -- What is not deferred and has not asked for this time was put away by a relay of an earlier version.
 UPDATE redeliver_outbox o
-   SET next_attempt_at = clock_timestamp(), deferred = false
+   SET next_attempt_at = statement_timestamp(), deferred = false
   FROM (SELECT m.number, m.shard
           FROM unnest($1::smallint[]) AS owned (shard)
          CROSS JOIN LATERAL (SELECT number, shard FROM redeliver_outbox o
