@@ -277,7 +277,7 @@ mod tests {
             let held = Arc::clone(&held);
             async move {
                 let seen = held.load(Ordering::Relaxed);
-                tokio::time::sleep(PATIENCE * 4).await;
+                clock::sleep(PATIENCE * 4).await;
                 Ok(seen)
             }
         };
