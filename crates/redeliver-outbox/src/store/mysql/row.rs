@@ -36,8 +36,15 @@ impl Columns for MySqlColumns {
         self.take()
     }
 
+    /// The server takes surrogates for characters, which no text in Rust can have: they are read as replacement characters, so that one
+    /// such row does not keep all others from being read.
     fn text(&mut self) -> Result<Option<String>> {
-        self.take()
+        let place = self.next;
+        match self.take::<Value>()? {
+            Value::NULL => Ok(None),
+            Value::Bytes(bytes) => Ok(Some(readable(bytes))),
+            _ => Err(unreadable(place)),
+        }
     }
 
     fn time(&mut self) -> Result<Option<Timestamp>> {
@@ -59,11 +66,15 @@ impl Columns for MySqlColumns {
     }
 
     fn payload(&mut self) -> Result<Option<Payload>> {
-        Ok(match (self.take()?, self.take()?) {
+        Ok(match (self.text()?, self.take()?) {
             (None, None) => None,
             (text, binary) => Some(Payload::from_columns(text, binary)),
         })
     }
+}
+
+fn readable(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 fn unreadable(place: usize) -> StoreError {
