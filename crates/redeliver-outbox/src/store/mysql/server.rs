@@ -146,7 +146,7 @@ impl Met {
 pub(super) fn read_only() -> StoreError {
     let what = "the address leads to a server that is read-only, a replica perhaps";
     StoreError::new(StoreErrorKind::ReadOnly, what)
-        .next("connect to the primary, and not through a proxy that sends reads to replicas")
+        .next("connect to the primary server, and not through a proxy that sends reads to replicas")
 }
 
 pub(super) fn in_turns() -> StoreError {
