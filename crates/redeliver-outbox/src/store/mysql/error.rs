@@ -38,6 +38,16 @@ pub(crate) fn store_error(error: Error) -> StoreError {
             StoreErrorKind::Unreachable,
             "the connection to the database was closed",
         ),
+        // MySQL asks users that it does not know for a way to sign in that it draws.
+        Error::Driver(
+            DriverError::UnknownAuthPlugin { .. }
+            | DriverError::MysqlOldPasswordDisabled
+            | DriverError::CleartextPluginDisabled,
+        ) => StoreError::new(
+            StoreErrorKind::Denied,
+            "the server does not know the user, or asks for a way to sign in that is not supported",
+        )
+        .next("check the user and its password; caching_sha2_password is supported"),
         Error::Url(url) => return from_url(url),
         _ => StoreError::new(
             StoreErrorKind::Other,
