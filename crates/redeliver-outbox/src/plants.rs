@@ -70,7 +70,7 @@ plants! {
     ParkedLaneGoesOn = "parked-lane-goes-on": "a lane that should stand still for a dead letter goes on",
     LaneNotParked = "lane-not-parked": "a relay forgets that a lane stands still",
     ParkForgotten = "park-forgotten": "a new owner forgets which lanes stand still",
-    ScheduledNotLoaded = "scheduled-not-loaded": "a new owner forgets which messages hold their lanes back",
+    HeadsIgnored = "heads-ignored": "a relay ignores which scheduled messages block their lanes",
     DueBeforeCaughtUp = "due-before-caught-up": "a due message overtakes predecessors that were not read yet",
     LaneNeverResumes = "lane-never-resumes": "a lane that an operator has set going stands still",
     ParkedByHandIgnored = "parked-by-hand-ignored": "a lane that an operator has parked goes on",

@@ -1,4 +1,4 @@
-//! Rows that are too large for a relay are not read into it.
+//! What a relay does not keep in memory: rows that are too large, and what is scheduled.
 
 use redeliver_lab::faulty::FaultyConfig;
 
@@ -68,5 +68,70 @@ fn insert(client: &mut Client, kind: Kind) {
             "INSERT INTO redeliver_outbox (destination, lane, payload) VALUES {}",
             small.join(", ")
         ));
+    }
+}
+
+const SCHEDULED: i64 = 100_000;
+/// What that many scheduled messages may add to the peak, in kibibytes. Kept in memory, they would take about 90 MiB.
+const SCHEDULED_KIB: u64 = 24 << 10;
+
+/// Rows 1 to `count`, each with its number as `n`.
+fn numbers(kind: Kind, count: i64) -> String {
+    match kind {
+        Kind::Sqlite => format!(
+            "(WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < {count}) SELECT n FROM g)"
+        ),
+        Kind::Postgres => format!("generate_series(1, {count})"),
+        Kind::MariaDb => format!("(SELECT seq AS n FROM seq_1_to_{count})"),
+        Kind::MySql => format!(
+            "(SELECT a.n FROM JSON_TABLE(CONCAT('[', REPEAT('0,', {count} - 1), '0]'), '$[*]' COLUMNS (n FOR ORDINALITY)) a)"
+        ),
+    }
+}
+
+#[test]
+fn scheduled_messages_with_keys_are_not_kept_in_memory() {
+    for kind in ALL {
+        let endpoint = Endpoint::start(FaultyConfig::default());
+        let database = Database::new(kind);
+        let url = format!("http://{}/ok", endpoint.address());
+        database.configure(&format!(
+            "[destinations.api]\ntype = \"http\"\nurl = \"{url}\"\nallow_private = true\n"
+        ));
+        let mut client = database.client();
+        let deliver = |client: &mut Client, key: &str| {
+            client.run(&format!(
+                "INSERT INTO redeliver_outbox (destination, lane, payload) VALUES ('api', '{key}', '{{}}')"
+            ));
+            let relay = Relay::start(&database);
+            await_that("the message is delivered", || {
+                let sent = format!("SELECT count(*) FROM redeliver_sent WHERE lane = '{key}'");
+                (client.number(&sent) == 1).then_some(())
+            });
+            let peak = relay.peak_kib();
+            relay.stop();
+            peak
+        };
+        let before = deliver(&mut client, "before");
+        let (rows, later) = (numbers(kind, SCHEDULED), kind.time_from_now(86_400_000));
+        let key = match kind {
+            Kind::MariaDb | Kind::MySql => "CONCAT('key-', n)",
+            Kind::Sqlite | Kind::Postgres => "'key-' || n",
+        };
+        client.run(&format!(
+            "INSERT INTO redeliver_outbox (destination, lane, payload, next_attempt_at)
+             SELECT 'api', {key}, '{{}}', {later} FROM {rows} AS g{}",
+            if kind == Kind::Postgres { "(n)" } else { "" }
+        ));
+        let after = deliver(&mut client, "after");
+        assert!(
+            after <= before + SCHEDULED_KIB,
+            "{kind:?}: {before} KiB without them, {after} KiB with them"
+        );
+        // A message behind a scheduled one waits for it.
+        client.run("INSERT INTO redeliver_outbox (destination, lane, payload) VALUES ('api', 'key-7', '{}')");
+        deliver(&mut client, "last");
+        let overtook = client.number("SELECT count(*) FROM redeliver_sent WHERE lane = 'key-7'");
+        assert_eq!(overtook, 0, "{kind:?}: its predecessor is scheduled");
     }
 }

@@ -60,7 +60,6 @@ impl Store for Idle {
                 lease: LEASE,
                 left: Left::Clean,
                 highest: 0,
-                scheduled: Vec::new(),
                 parked: Vec::new(),
             }])
         })

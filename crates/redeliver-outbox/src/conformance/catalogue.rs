@@ -3,9 +3,9 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, bytes, chain, claim, edit, failure::Outcome, fan_out, fault, guard, history,
-    hold, issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order, overview, page,
-    park, patch, payload, query, read, redrive, redrive_order, refused, replay, retain, search, settle,
+    Factory, Failure, away, bytes, chain, claim, edit, failure::Outcome, fan_out, fault, guard, heads,
+    history, hold, issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order, overview,
+    page, park, patch, payload, query, read, redrive, redrive_order, refused, replay, retain, search, settle,
     status, times, twice, write,
 };
 
@@ -145,7 +145,7 @@ macro_rules! __conformance_catalogue {
                 s026_one_who_left_without_releasing_has_crashed
                 s027_a_crash_is_remembered_until_a_clean_end
                 s028_a_claim_tells_the_highest_number
-                s029_a_claim_tells_which_lanes_are_held_back
+                s029_a_claim_tells_which_lanes_are_parked
             }
             lease {
                 s030_a_beat_tells_who_is_alive
@@ -184,6 +184,13 @@ macro_rules! __conformance_catalogue {
                 s054_what_has_no_key_is_read_on_by_destination
                 s103_a_discarded_head_lets_its_lane_go_on
                 s104_a_lane_is_parked_and_let_go_on_again_and_again
+            }
+            heads {
+                s500_a_read_names_the_first_scheduled_messages_of_a_lane
+                s501_due_messages_and_lanes_read_again_come_with_their_heads
+                s502_a_head_that_has_ended_is_not_named
+                s503_a_deferred_head_waits_for_its_destination
+                s504_keys_that_look_alike_are_other_lanes
             }
             order {
                 s060_a_late_commit_is_found

@@ -28,6 +28,7 @@ mod failure;
 mod fan_out;
 mod fault;
 mod guard;
+mod heads;
 mod history;
 mod hold;
 mod issue;

@@ -13,7 +13,7 @@ use crate::{
 pub(super) struct Lane {
     /// Messages in memory that wait for their turn.
     queue: BTreeSet<i64>,
-    /// Messages that wait in the database, and until when where that is known; each holds back what comes after it.
+    /// Scheduled messages, as far as they are known, and until when where that is known; each blocks what comes after it.
     scheduled: BTreeMap<i64, Option<Until>>,
     /// From this number on, messages were let go and have to be read again.
     spilled_from: Option<i64>,
@@ -32,6 +32,8 @@ pub(super) struct Lane {
     reading: Option<i64>,
     /// Whether the window has put its wish to be read down.
     pub(super) wanted: bool,
+    /// Whether the window has noted that it may be forgotten.
+    pub(super) noted_asleep: bool,
 }
 
 /// What a lane wants.
@@ -273,6 +275,21 @@ impl Lane {
 
     pub(super) fn waiting(&self) -> usize {
         self.queue.len()
+    }
+
+    /// Whether nothing but scheduled messages is known of it.
+    pub(super) fn is_asleep(&self) -> bool {
+        let nothing_else = self.queue.is_empty() && self.spilled_from.is_none() && self.reading.is_none();
+        nothing_else
+            && self.turn.is_none()
+            && self.parked.is_none()
+            && !self.held
+            && !self.scheduled.is_empty()
+    }
+
+    /// The numbers of the scheduled messages that are known.
+    pub(super) fn scheduled(&self) -> impl Iterator<Item = i64> {
+        self.scheduled.keys().copied()
     }
 }
 

@@ -18,6 +18,8 @@ mod desk;
 mod error;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod filter;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod heads;
 mod history;
 #[cfg(feature = "mysql")]
 pub(crate) mod mysql;
@@ -108,8 +110,6 @@ pub struct Claimed {
     pub left: Left,
     /// The highest number in the shard: what may have been in flight under the owner before is not above it.
     pub highest: i64,
-    /// Messages with a key that are scheduled, due or not: each holds its lane back from its own number on.
-    pub scheduled: Vec<Scheduled>,
     /// Lanes that stand still until an operator acts.
     pub parked: Vec<ParkedLane>,
 }
@@ -135,13 +135,17 @@ pub struct LaneId {
     pub key: String,
 }
 
-/// A message with a key that waits for its time.
+/// A scheduled message at the beginning of a lane: what comes after it in the lane waits for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scheduled {
-    /// Its number.
-    pub number: i64,
-    /// Its lane.
+pub struct Head {
+    /// The shard of the lane.
+    pub shard: u16,
+    /// The lane.
     pub lane: LaneId,
+    /// The message.
+    pub id: MessageId,
+    /// When it is due.
+    pub until: Until,
 }
 
 /// A lane that stands still, or stood still until now.
@@ -211,6 +215,9 @@ pub struct Found {
     pub fresh: Vec<Message>,
     /// Messages whose time has come, the longest due first.
     pub due: Vec<Message>,
+    /// The first two scheduled messages of each lane that this read has a message of, as far as there are any: by the time the read
+    /// ends, the first of them may have been delivered.
+    pub heads: Vec<Head>,
     /// Shards whose never-scheduled messages were read to the end: a limit has cut nothing off. Until a shard has been here once, a
     /// due message may have predecessors in its lane that the reader has not come to.
     pub caught_up: Vec<u16>,

@@ -100,15 +100,6 @@ async fn a_silent_worker_loses_its_shards_and_leaves_its_schedule() {
             .iter()
             .all(|claimed| claimed.left == Left::Crashed { window: 77 })
     );
-    let scheduled: Vec<_> = taken.iter().flat_map(|claimed| &claimed.scheduled).collect();
-    assert_eq!(
-        (
-            scheduled.len(),
-            scheduled[0].number,
-            scheduled[0].lane.key.as_str()
-        ),
-        (1, number, "k")
-    );
     assert_eq!(taken.iter().map(|claimed| claimed.highest).max(), Some(other));
     assert_eq!(taken[1].parked[0].head, 5);
     database.store.leave(&heir).await.unwrap();

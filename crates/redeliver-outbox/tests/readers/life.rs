@@ -11,7 +11,8 @@ use redeliver::{Moment, clock};
 use redeliver_outbox::{
     Message,
     store::{
-        Beat, Demand, Found, Lease, Reader, Settled, Settlement, Store, StoreErrorKind, Verdict, WorkerId,
+        Beat, Demand, Found, Head, Lease, Reader, Settled, Settlement, Store, StoreErrorKind, Verdict,
+        WorkerId,
     },
 };
 
@@ -39,7 +40,7 @@ macro_rules! again {
 
 struct Owned {
     log: Ownership,
-    /// Returned, or scheduled when the shard was claimed.
+    /// Returned, or found to be scheduled by an owner before.
     known: HashSet<i64>,
     caught_up: bool,
 }
@@ -121,18 +122,13 @@ impl Life {
         for claimed in claimed {
             let lease = claimed.lease;
             self.reader.own(lease);
-            for scheduled in &claimed.scheduled {
-                let lane = (lease.shard, scheduled.lane.key.clone());
-                self.lanes.entry(lane).or_default().schedule(scheduled.number);
-            }
-            let scheduled: Vec<i64> = claimed.scheduled.iter().map(|one| one.number).collect();
             let owned = Owned {
-                known: scheduled.iter().copied().collect(),
+                known: HashSet::new(),
                 log: Ownership {
                     lease,
                     owner: self.id.to_string(),
                     claimed: (began, ended),
-                    scheduled,
+                    scheduled: Vec::new(),
                     returned: Vec::new(),
                     written: Vec::new(),
                     unread: Vec::new(),
@@ -240,6 +236,7 @@ impl Life {
     fn take_in(&mut self, found: Found, demand: &Demand, settling: &HashSet<i64>) {
         let at = self.log.tick();
         let before = self.returned;
+        self.take_heads(&found.heads);
         for (asked, found) in demand.lanes.iter().zip(found.lanes) {
             for message in &found.messages {
                 self.note(message, How::Lane, at);
@@ -272,6 +269,20 @@ impl Life {
             self.take_due(message, at, settling);
         }
         self.log.count(self.returned - before, 0);
+    }
+
+    /// Lanes wait for what an owner before has scheduled.
+    fn take_heads(&mut self, heads: &[Head]) {
+        for head in heads {
+            let number = head.id.number();
+            if let Some(owned) = self.owned.get_mut(&head.shard)
+                && owned.known.insert(number)
+            {
+                owned.log.scheduled.push(number);
+                let lane = (head.shard, head.lane.key.clone());
+                self.lanes.entry(lane).or_default().schedule(number);
+            }
+        }
     }
 
     /// Puts down what was returned; false if the shard has been lost meanwhile.

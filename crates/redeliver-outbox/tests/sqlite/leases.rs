@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use redeliver_outbox::{
     DeadReason,
-    store::{AfterDeath, Demand, Lease, Left, ParkedLane, Scheduled, Store, Until, Verdict},
+    store::{AfterDeath, Demand, Lease, Left, ParkedLane, Store, Until, Verdict},
 };
 
 use crate::bench::{Bench, LEASE, lane, worker};
@@ -51,7 +51,7 @@ async fn a_shard_changes_hands_only_when_its_owner_is_silent_or_gives_it_back() 
 }
 
 #[tokio::test]
-async fn a_new_owner_hears_of_parked_lanes_and_of_scheduled_heads() {
+async fn a_new_owner_hears_of_parked_lanes() {
     let bench = Bench::new().await;
     let (worker, lease) = bench.owner("one").await;
     let (dead, waiting) = (bench.insert("d", Some("k")), bench.insert("d", Some("w")));
@@ -74,11 +74,6 @@ async fn a_new_owner_hears_of_parked_lanes_and_of_scheduled_heads() {
         head: dead,
     };
     assert_eq!(claimed.parked, std::slice::from_ref(&parked));
-    let scheduled = Scheduled {
-        number: waiting,
-        lane: lane("d", "w"),
-    };
-    assert_eq!(claimed.scheduled, [scheduled]);
 
     let mut reader = bench.store.reader();
     reader.own(claimed.lease);

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{Held, LaneKey, Source, Stage, Window};
 use crate::{
-    DeadReason, Message, Timestamp,
+    DeadReason, Message, MessageId, Timestamp,
     destination::unknown,
     limits,
     plants::{Plant, planted},
@@ -37,6 +37,7 @@ impl Window {
                 settlements.extend(self.hold_lane(*shard, lane));
             }
         }
+        self.take_heads(&found.heads);
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.
         let read_again = demand.lanes.iter().zip(found.lanes);
         for (asked, found) in read_again {
@@ -139,23 +140,19 @@ impl Window {
                 .is_some_and(|lane| lane.is_parked_for(number));
             let owned = self.shards.get(&shard);
             let ready = owned.is_some_and(|shard| shard.caught_up && !shard.leaving);
-            if parked && ready && self.is_as_asked(shard) && !self.is_known(message) {
-                let lane = self.lanes.get_mut(&key);
-                let behind = lane.map(|lane| lane.schedule(number, message.next_attempt_at.map(Until::At)));
-                self.let_all_go(behind.unwrap_or_default());
+            if parked && ready && self.is_as_asked(shard) && !self.is_known(message.id) {
+                self.schedule(&key, number, message.next_attempt_at.map(Until::At));
             }
         }
     }
 
     /// Whether a message is held, or was settled since the read began that found it.
-    fn is_known(&self, message: &Message) -> bool {
-        let settled = self
-            .asked
-            .as_ref()
-            .is_some_and(|asked| asked.settled.contains(&message.id));
-        let aside = self.aside.get(&message.number());
-        self.held.contains_key(&message.number())
-            || aside.is_some_and(|aside| aside.is(message.id))
+    pub(super) fn is_known(&self, id: MessageId) -> bool {
+        let asked = self.asked.as_ref();
+        let settled = asked.is_some_and(|asked| asked.settled.contains(&id));
+        let aside = self.aside.get(&id.number());
+        self.held.contains_key(&id.number())
+            || aside.is_some_and(|aside| aside.is(id))
             || (settled && !planted(Plant::OldReadBelieved))
     }
 
@@ -178,7 +175,7 @@ impl Window {
         {
             return self.wait_for_namesake(&message, now);
         }
-        let known = self.is_known_aside(message.id) || self.is_known(&message);
+        let known = self.is_known_aside(message.id) || self.is_known(message.id);
         let shard = self.shards.get_mut(&message.shard)?;
         // A due message of a shard that is not yet known to its end comes again with the next read.
         let too_soon = source == Source::Due
@@ -229,9 +226,8 @@ impl Window {
         let lease = self.shards.get(&message.shard)?.lease;
         let until = Until::At(now.plus(NOT_NOW));
         if let (Some(route), Some(key)) = (self.tracks.index(&message.destination), &message.key) {
-            let lane = self.lanes.entry(LaneKey::new(lease.shard, route, key));
-            let behind = lane.or_default().schedule(message.number(), Some(until));
-            self.let_all_go(behind);
+            let key = LaneKey::new(lease.shard, route, key);
+            self.schedule(&key, message.number(), Some(until));
         }
         Some(Settlement::of(message, lease, Verdict::Postponed(until)))
     }
@@ -281,10 +277,8 @@ impl Window {
     fn lane_fresh(&mut self, key: &LaneKey, arrival: Arrival, now: Timestamp) -> Option<Until> {
         let number = arrival.message.number();
         let room = self.tracks.has_room(key.route);
-        let lane = self.lanes.entry(key.clone()).or_default();
         if let Some(due) = not_yet(&arrival.message, now) {
-            let behind = lane.schedule(number, Some(Until::At(due)));
-            self.let_all_go(behind);
+            self.schedule(key, number, Some(Until::At(due)));
             self.hold(busy(
                 arrival.message,
                 arrival.lease,
@@ -293,6 +287,7 @@ impl Window {
             ));
             return Some(Until::At(due));
         }
+        let lane = self.lanes.entry(key.clone()).or_default();
         if lane.push(number, room && lane.waiting() < self.limits.lane) {
             self.hold(waiting(arrival, Some(key.clone())));
         }
@@ -323,8 +318,7 @@ impl Window {
             }
         };
         // Left in the window without a place in their lane, they would be taken for known when they are read again.
-        let behind = lane.schedule(number, Some(until));
-        self.let_all_go(behind);
+        self.schedule(key, number, Some(until));
         self.hold(busy(
             arrival.message,
             arrival.lease,

@@ -17,6 +17,7 @@ impl Window {
         let room = self.room()?;
         // A part of the room is for what is due, or a long backlog would keep every retry waiting behind it.
         let fresh = room - room / 4;
+        self.forget_asleep();
         let mut rows = room;
         let mut lanes = self.lane_demands(&mut rows);
         lanes.extend(self.tracks.demands(LANES_A_READ, &mut rows));

@@ -3,6 +3,7 @@
 mod admit;
 mod aside;
 mod demand;
+mod heads;
 mod settled;
 
 use std::{
@@ -108,6 +109,8 @@ pub(super) struct Window {
     lanes: HashMap<LaneKey, Lane>,
     /// Lanes that wish to be read again, in the order of their wishes.
     wanted: VecDeque<LaneKey>,
+    /// Lanes of which only scheduled messages are known.
+    asleep: Vec<LaneKey>,
     /// While a read is under way.
     asked: Option<Asked>,
 }
@@ -136,6 +139,7 @@ impl Window {
             tracks,
             lanes: HashMap::new(),
             wanted: VecDeque::new(),
+            asleep: Vec::new(),
             asked: None,
         }
     }
@@ -183,13 +187,6 @@ impl Window {
     pub(super) fn own(&mut self, claimed: &Claimed) {
         let shard = claimed.lease.shard;
         self.shards.insert(shard, Shard::new(claimed));
-        let scheduled = claimed.scheduled.iter();
-        for scheduled in scheduled.filter(|_| !planted(Plant::ScheduledNotLoaded)) {
-            if let Some(lane) = self.lane(shard, &scheduled.lane) {
-                let behind = lane.schedule(scheduled.number, None);
-                self.let_all_go(behind);
-            }
-        }
         let parked = claimed.parked.iter();
         for parked in parked.filter(|_| !planted(Plant::ParkForgotten)) {
             if let Some(lane) = self.lane(shard, &parked.lane) {
@@ -225,13 +222,11 @@ impl Window {
         }
         let lane = self.lanes.get_mut(key)?;
         lane.end_turn(number);
-        let behind = if due {
-            lane.schedule(number, None)
+        if due {
+            self.schedule(key, number, None);
         } else {
             lane.spill(number);
-            Vec::new()
-        };
-        self.let_all_go(behind);
+        }
         None
     }
 
@@ -349,6 +344,12 @@ impl Window {
                 "a message of a shard that is not owned"
             );
         }
+        let forgotten = |lane: &&Lane| lane.is_asleep() && !lane.noted_asleep;
+        debug_assert_eq!(
+            self.lanes.values().find(forgotten).map(|_| ()),
+            None,
+            "lanes that stay in memory"
+        );
         self.tracks
             .check(held().filter_map(|held| Some((held.route?, held.message.weight()))));
     }
@@ -388,7 +389,8 @@ impl Window {
                 lane.wanted = true;
                 self.wanted.push_back(key.clone());
             }
-            Wish::Read(_) | Wish::Wait => {}
+            Wish::Read(_) => {}
+            Wish::Wait => self.note_asleep(key),
             Wish::Gone => {
                 self.lanes.remove(key);
             }
@@ -525,9 +527,9 @@ impl Window {
                 let Some(lane) = self.lanes.get_mut(&key) else {
                     return;
                 };
-                let mut gone = lane.make_way(number);
+                let gone = lane.make_way(number);
                 if due {
-                    gone.extend(lane.schedule(number, None));
+                    self.schedule(&key, number, None);
                 } else {
                     lane.spill(number);
                 }

@@ -61,28 +61,24 @@ impl Window {
             return;
         };
         lane.end_turn(number);
-        let behind = match &settlement.verdict {
+        match &settlement.verdict {
             Verdict::Retry { wait, .. } if !planted(Plant::HeadDoesNotBlock) => {
-                lane.schedule(number, Some(Until::At(now.plus(*wait))))
+                self.schedule(key, number, Some(Until::At(now.plus(*wait))));
             }
             Verdict::Dead {
                 lane: AfterDeath::Park,
                 ..
-            } => lane.park(number),
+            } => {
+                let behind = lane.park(number);
+                self.let_all_go(behind);
+            }
             // It is read again.
-            Verdict::Uncounted { .. } if due => lane.schedule(number, None),
-            Verdict::Uncounted { .. } => {
-                lane.spill(number);
-                Vec::new()
-            }
-            Verdict::Retry { .. } | Verdict::Postponed(_) | Verdict::Counted { .. } => Vec::new(),
+            Verdict::Uncounted { .. } if due => self.schedule(key, number, None),
+            Verdict::Uncounted { .. } => lane.spill(number),
+            Verdict::Retry { .. } | Verdict::Postponed(_) | Verdict::Counted { .. } => {}
             // Whatever end it had, the lane does not wait for it any more.
-            Verdict::Delivered(_) | Verdict::Dead { .. } | Verdict::FannedOut { .. } => {
-                lane.pass(number);
-                Vec::new()
-            }
-        };
-        self.let_all_go(behind);
+            Verdict::Delivered(_) | Verdict::Dead { .. } | Verdict::FannedOut { .. } => lane.pass(number),
+        }
         self.refresh(key);
     }
 

@@ -1,12 +1,12 @@
 //! The smallest model of a database that keeps the store's contract.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     Message, Timestamp,
     store::{
-        AfterDeath, Claimed, Demand, Found, LaneFound, LaneId, Lease, Left, ParkedLane, Scheduled,
-        Settlement, Until, Verdict,
+        AfterDeath, Claimed, Demand, Found, Head, LaneFound, LaneId, Lease, Left, ParkedLane, Settlement,
+        Until, Verdict,
     },
 };
 
@@ -161,7 +161,36 @@ impl Rows {
         due.sort_by_key(|row| (row.next_attempt_at, row.number()));
         due.truncate(demand.due);
         found.due = due;
+        found.heads = self.heads(&found);
         found
+    }
+
+    /// The first scheduled messages of each lane that the read has a message of.
+    fn heads(&self, found: &Found) -> Vec<Head> {
+        let of_lanes = found.lanes.iter().flat_map(|lane| &lane.messages);
+        let lanes: BTreeSet<(u16, LaneId)> = of_lanes
+            .chain(&found.fresh)
+            .chain(&found.due)
+            .filter_map(|row| Some((row.shard, lane_of(row)?)))
+            .collect();
+        let head = |row: &Message| {
+            let until = match row.next_attempt_at? {
+                Timestamp::PARKED => Until::Recovered,
+                at => Until::At(at),
+            };
+            Some(Head {
+                shard: row.shard,
+                lane: lane_of(row)?,
+                id: row.id,
+                until,
+            })
+        };
+        let first = |(shard, lane): &(u16, LaneId)| -> Vec<Head> {
+            let scheduled = self.live.values().filter_map(head);
+            let of_lane = scheduled.filter(|head| head.shard == *shard && head.lane == *lane);
+            of_lane.take(2).collect()
+        };
+        lanes.iter().flat_map(first).collect()
     }
 
     pub(super) fn settle(&mut self, settlement: &Settlement) {
@@ -222,12 +251,6 @@ impl Rows {
         self.cursors.insert(shard, 0);
         self.told.retain(|(of, _), _| *of != shard);
         let of_shard = self.live.values().filter(|row| row.shard == shard);
-        let lane_of = |row: &Message| {
-            row.key.clone().map(|key| LaneId {
-                destination: row.destination.clone(),
-                key,
-            })
-        };
         Claimed {
             lease: Lease { shard, epoch },
             left: if epoch % 2 == 0 {
@@ -235,16 +258,7 @@ impl Rows {
             } else {
                 Left::Crashed { window: 4 }
             },
-            highest: of_shard.clone().map(Message::number).max().unwrap_or(0),
-            scheduled: of_shard
-                .filter(|row| row.next_attempt_at.is_some())
-                .filter_map(|row| {
-                    lane_of(row).map(|lane| Scheduled {
-                        number: row.number(),
-                        lane,
-                    })
-                })
-                .collect(),
+            highest: of_shard.map(Message::number).max().unwrap_or(0),
             parked: self
                 .lanes
                 .iter()
@@ -253,6 +267,13 @@ impl Rows {
                 .collect(),
         }
     }
+}
+
+fn lane_of(row: &Message) -> Option<LaneId> {
+    row.key.clone().map(|key| LaneId {
+        destination: row.destination.clone(),
+        key,
+    })
 }
 
 fn freed((shard, lane): &(u16, LaneId), head: i64) -> (u16, ParkedLane) {

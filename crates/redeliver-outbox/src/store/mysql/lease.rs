@@ -6,7 +6,7 @@ use mysql_async::{Params, Value};
 
 use super::{MySqlStore, Work, desk::hold, row};
 use crate::store::{
-    Beat, Claimed, Lease, Left, Membership, ParkedLane, Result, Scheduled, WorkerId, columns::Known as _,
+    Beat, Claimed, Lease, Left, Membership, ParkedLane, Result, WorkerId, columns::Known as _,
     schema::not_migrated,
 };
 use crate::{Timestamp, live};
@@ -90,7 +90,6 @@ pub(super) async fn claim(
             lease,
             left,
             highest: 0,
-            scheduled: Vec::new(),
             parked: Vec::new(),
         };
         claimed.insert(shard, taken);
@@ -120,18 +119,6 @@ async fn inherit(
     claimed: &mut BTreeMap<u16, Claimed>,
 ) -> Result<()> {
     let all = || Params::Positional(row::padded(shards));
-    for mut row in work
-        .rows(
-            &include_str!("sql/scheduled.sql").replace("{shards}", places),
-            all(),
-        )
-        .await?
-    {
-        let (shard, number, lane) = (row.take::<u16>()?, row.number()?, row.lane()?);
-        if let Some(claimed) = claimed.get_mut(&shard) {
-            claimed.scheduled.push(Scheduled { number, lane });
-        }
-    }
     for mut row in work
         .rows(&include_str!("sql/parked.sql").replace("{shards}", places), all())
         .await?

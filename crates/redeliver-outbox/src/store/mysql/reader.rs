@@ -30,9 +30,10 @@ use super::{
 use crate::{
     Message,
     store::{
-        Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
+        Demand, Found, Head, LaneDemand, LaneFound, Lease, Reader, Result,
         acted::{Acted, Told, acted},
         columns::{Columns as _, Known as _, message},
+        heads,
     },
 };
 
@@ -43,6 +44,8 @@ mod weigh;
 const LISTING_SOONEST: Duration = Duration::from_millis(250);
 /// The same while only old lists come back.
 const LISTING_LATEST: Duration = Duration::from_secs(4);
+/// The most lanes whose heads one statement looks up.
+const HEADS_A_STATEMENT: usize = 64;
 /// No payload is longer.
 const LONGEST_PAYLOAD: usize = 1 << 32;
 
@@ -73,6 +76,8 @@ struct Probed {
     shard: u16,
     fresh: bool,
     due: bool,
+    /// Whether anything is scheduled, due or not.
+    scheduled: bool,
 }
 
 /// A message and the hash of its lane.
@@ -153,6 +158,7 @@ impl MySqlReader {
         weigh::fresh(&mut work, demand, &mut fresh).await?;
         (found.due, found.more) = due(&mut work, demand.due, payload, &probed).await?;
         found.more |= weigh::due(&mut work, demand, &mut found.due).await?;
+        found.heads = heads(&mut work, &probed, &found, &fresh).await?;
         work.commit().await?;
         self.remember(&fresh, &found, now);
         found.more |= fresh.more;
@@ -257,13 +263,16 @@ impl MySqlReader {
         for mut row in rows {
             found.now = row.known_time()?;
             remembered = row.text()?;
+            let (shard, fresh, due) = (row.take()?, row.take()?, row.take()?);
+            let later = row.time()?.map(|time| time.since(found.now));
+            let scheduled = due || later.is_some();
             probed.push(Probed {
-                shard: row.take()?,
-                fresh: row.take()?,
-                due: row.take()?,
+                shard,
+                fresh,
+                due,
+                scheduled,
             });
-            let due = row.time()?.map(|time| time.since(found.now));
-            next_due = next_due.into_iter().chain(due).min();
+            next_due = next_due.into_iter().chain(later).min();
         }
         found.next_due = next_due;
         Ok((found, probed, remembered.as_deref().and_then(Start::read)))
@@ -418,6 +427,35 @@ async fn due(
     let more = found.len() > limit;
     found.truncate(limit);
     Ok((found, more))
+}
+
+/// The first scheduled messages of each lane that the read has a message of.
+async fn heads(work: &mut Work<'_>, probed: &[Probed], found: &Found, fresh: &Fresh) -> Result<Vec<Head>> {
+    let scheduled: BTreeSet<u16> = probed
+        .iter()
+        .filter(|probed| probed.scheduled)
+        .map(|probed| probed.shard)
+        .collect();
+    let of_lanes = found.lanes.iter().flat_map(|lane| &lane.messages);
+    let fresh = fresh.messages.iter().map(|(message, _)| message);
+    let lanes = heads::lanes(of_lanes.chain(&found.due).chain(fresh));
+    let lanes: Vec<heads::Lane<'_>> = lanes
+        .into_iter()
+        .filter(|(shard, ..)| scheduled.contains(shard))
+        .collect();
+    let mut read = Vec::new();
+    for some in lanes.chunks(HEADS_A_STATEMENT) {
+        // As many as a power of two, so that there are few statements for the server to keep; the last one again if need be.
+        let count = some.len().next_power_of_two();
+        let sql = vec![include_str!("sql/read_heads.sql"); count].join("UNION ALL\n");
+        let padding = std::iter::repeat_n(some.last(), count - some.len()).flatten();
+        let values = some.iter().chain(padding).flat_map(|&(shard, destination, key)| {
+            [Value::from(key), shard.into(), destination.into(), key.into()]
+        });
+        let values = Params::Positional(values.collect());
+        read.extend(work.read(&sql, values, heads::head).await?);
+    }
+    Ok(read)
 }
 
 impl Reader for MySqlReader {

@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 11] = steps![
+const STEPS: [Step; 12] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
@@ -26,6 +26,7 @@ const STEPS: [Step; 11] = steps![
     "resumed_jobs": "0009_resumed_jobs",
     "discarded": "0010_discarded",
     "hardening": "0011_hardening",
+    "scheduled_lanes": "0012_scheduled_lanes",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 

@@ -1,6 +1,6 @@
 //! Who lives, and who owns what.
 
-use futures_util::future::{try_join, try_join4};
+use futures_util::future::{try_join, try_join3};
 use tokio_postgres::types::Type;
 
 use super::{
@@ -10,7 +10,7 @@ use super::{
     session::{Begin, Parameter},
     value::{self, Time},
 };
-use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId};
+use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, WorkerId};
 use crate::{Timestamp, live};
 
 pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
@@ -94,7 +94,6 @@ pub(super) async fn claim(
             },
             left,
             highest: 0,
-            scheduled: Vec::new(),
             parked: Vec::new(),
         });
     }
@@ -108,10 +107,9 @@ pub(super) async fn claim(
         .collect();
     let parameters: [Parameter<'_>; 1] = [(&shards, Type::INT2_ARRAY)];
     // Forgotten first: what is let go on in between is not told as standing still, and stays to be told as resumed.
-    let (_, highest, scheduled, parked) = try_join4(
+    let (_, highest, parked) = try_join3(
         session.execute(include_str!("sql/forget_resumed.sql"), &parameters),
         session.query(include_str!("sql/highest.sql"), &parameters),
-        session.query(include_str!("sql/scheduled.sql"), &parameters),
         session.query(include_str!("sql/parked.sql"), &parameters),
     )
     .await?;
@@ -123,17 +121,6 @@ pub(super) async fn claim(
     for row in &highest {
         if let Ok(at) = place(&claimed, shard(row, 0)?) {
             claimed[at].highest = get(row, 1)?;
-        }
-    }
-    for row in &scheduled {
-        if let Ok(at) = place(&claimed, shard(row, 0)?) {
-            claimed[at].scheduled.push(Scheduled {
-                number: get(row, 1)?,
-                lane: LaneId {
-                    destination: get(row, 2)?,
-                    key: get(row, 3)?,
-                },
-            });
         }
     }
     for row in &parked {

@@ -21,8 +21,9 @@ use super::{
 use crate::{
     Message,
     store::{
-        Demand, Found, LaneDemand, LaneFound, Lease, Reader,
+        Demand, Found, Head, LaneDemand, LaneFound, Lease, Reader,
         acted::{Told, acted},
+        heads,
         weigh::{self, Key, Room},
     },
 };
@@ -64,6 +65,13 @@ struct Got {
     /// Whether there were more rows ahead, or more that are due, than there was room for their bytes.
     forward_cut: bool,
     due_cut: bool,
+}
+
+impl Got {
+    fn messages(&self) -> impl Iterator<Item = &Message> {
+        let lanes = self.lanes.iter().flat_map(|lane| &lane.messages);
+        lanes.chain(&self.due).chain(&self.forward)
+    }
 }
 
 impl PostgresReader {
@@ -112,6 +120,7 @@ impl PostgresReader {
             let mut got = self.get(&session, demand, limits, &spans, &now).await?;
             let mut late = self.late(&session, demand, limits, &got, &now).await?;
             self.weigh(&session, demand, &mut got, &mut late).await?;
+            found.heads = heads(&session, &now, got.messages().chain(&late.messages)).await?;
             session.commit().await?;
             self.take(&mut found, demand, limits, got, late, &now);
         } else {
@@ -289,9 +298,11 @@ impl PostgresReader {
         got: &mut Got,
         late: &mut Late,
     ) -> Result<()> {
-        let of_lanes = got.lanes.iter().flat_map(|lane| &lane.messages);
-        let mut all = of_lanes.chain(&got.due).chain(&got.forward).chain(&late.messages);
-        if all.all(|message| message.withheld.is_none()) {
+        if got
+            .messages()
+            .chain(&late.messages)
+            .all(|message| message.withheld.is_none())
+        {
             return Ok(());
         }
         let room = Room::of(demand.bytes);
@@ -492,6 +503,29 @@ async fn late_numbers(session: &Session<'_>, spans: &[Span], limits: Limits) -> 
     rows.iter()
         .map(|row| Ok((row::shard(row, 0)?, get(row, 1)?)))
         .collect()
+}
+
+/// The first scheduled messages of each lane of these messages.
+async fn heads<'a>(
+    session: &Session<'_>,
+    now: &Now,
+    messages: impl Iterator<Item = &'a Message>,
+) -> Result<Vec<Head>> {
+    if !now.due && now.next_due.is_none() {
+        return Ok(Vec::new());
+    }
+    let (mut destinations, mut keys) = (Vec::new(), Vec::new());
+    for (_, destination, key) in heads::lanes(messages) {
+        destinations.push(destination);
+        keys.push(key);
+    }
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    let parameters: [Parameter<'_>; 2] = [(&destinations, Type::TEXT_ARRAY), (&keys, Type::TEXT_ARRAY)];
+    session
+        .read(include_str!("sql/read_heads.sql"), &parameters, heads::head)
+        .await
 }
 
 fn rows_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<(u16, i64)> {

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Timestamp, live,
     plants::{Plant, planted},
-    store::{Beat, Claimed, Lease, Left, Membership, ParkedLane, Scheduled, WorkerId, columns::Known as _},
+    store::{Beat, Claimed, Lease, Left, Membership, ParkedLane, WorkerId, columns::Known as _},
 };
 
 pub(super) fn beat(session: &Session<'_>, beat: &Beat) -> Done<Membership> {
@@ -91,20 +91,10 @@ pub(super) fn claim(
             lease,
             left,
             highest,
-            scheduled: scheduled(session, lease.shard)?,
             parked: parked(session, lease.shard)?,
         });
     }
     Ok(claimed)
-}
-
-fn scheduled(session: &Session<'_>, shard: u16) -> Done<Vec<Scheduled>> {
-    session.read(include_str!("sql/scheduled.sql"), [shard], |row| {
-        Ok(Scheduled {
-            number: row.number()?,
-            lane: row.lane()?,
-        })
-    })
 }
 
 fn parked(session: &Session<'_>, shard: u16) -> Done<Vec<ParkedLane>> {

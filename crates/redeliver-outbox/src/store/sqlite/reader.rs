@@ -13,9 +13,10 @@ use crate::{
     Message, Timestamp,
     plants::{Plant, planted},
     store::{
-        Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
+        Demand, Found, Head, LaneDemand, LaneFound, Lease, Reader, Result,
         acted::{Told, acted},
         columns::message,
+        heads,
         weigh::{self, Room},
     },
 };
@@ -128,7 +129,44 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
         |row| row.get(0),
     )?;
     found.next_due = next.map(|at| Timestamp::from_millis(at).since(session.now));
+    found.heads = read_heads(session, &found)?;
     Ok((found, place))
+}
+
+/// The first scheduled messages of each lane that the read has a message of.
+fn read_heads(session: &Session<'_>, found: &Found) -> Done<Vec<Head>> {
+    let of_lanes = found.lanes.iter().flat_map(|lane| &lane.messages);
+    let lanes = heads::lanes(of_lanes.chain(&found.fresh).chain(&found.due));
+    let mut found_heads = Vec::new();
+    if lanes.is_empty() || !session.row(include_str!("sql/has_heads.sql"), [], |row| row.get(0))? {
+        return Ok(found_heads);
+    }
+    for lane in lanes {
+        let (_, destination, key) = lane;
+        if key.contains(char::REPLACEMENT_CHARACTER) {
+            found_heads.extend(read_odd_heads(session, lane)?);
+        } else {
+            let statement = include_str!("sql/read_heads.sql");
+            found_heads.extend(session.read(statement, (destination, key), heads::head)?);
+        }
+    }
+    Ok(found_heads)
+}
+
+/// The same, of a lane whose bytes may be no UTF-8: rows are compared as they are read.
+fn read_odd_heads(session: &Session<'_>, (_, destination, key): heads::Lane<'_>) -> Done<Vec<Head>> {
+    let mut statement = session.prepare(include_str!("sql/read_odd_heads.sql"))?;
+    let mut rows = statement.query([destination])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let head = heads::head(&mut row::SqliteColumns::of(row))?;
+        if head.lane.key == key {
+            found.push(head);
+        }
+    }
+    found.sort_unstable_by_key(|head| head.id.number());
+    found.truncate(2);
+    Ok(found)
 }
 
 /// How large the messages of a read may be.

@@ -1,0 +1,2 @@
+DROP INDEX redeliver_outbox_fresh;
+DROP INDEX redeliver_outbox_scheduled;

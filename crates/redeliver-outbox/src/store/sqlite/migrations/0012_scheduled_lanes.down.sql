@@ -1,0 +1,2 @@
+DROP INDEX local_redeliver_outbox_fresh;
+DROP INDEX local_redeliver_outbox_scheduled;
