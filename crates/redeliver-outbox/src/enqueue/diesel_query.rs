@@ -88,6 +88,7 @@ fn kind_in_words(said: &str) -> StoreErrorKind {
         "lock wait timeout",
         "database is locked",
         "lock timeout",
+        "record has changed since last read",
     ]) {
         StoreErrorKind::Busy
     } else if says(&["denied"]) {
