@@ -91,6 +91,8 @@ fn kind_in_words(said: &str) -> StoreErrorKind {
         "record has changed since last read",
     ]) {
         StoreErrorKind::Busy
+    } else if says(&["wsrep has not yet prepared node"]) {
+        StoreErrorKind::Unreachable
     } else if says(&["denied"]) {
         StoreErrorKind::Denied
     } else {
