@@ -21,6 +21,8 @@
     reason = "a test that cannot go on has failed, and a long one tells how far it is"
 )]
 
+#[path = "readers/cluster.rs"]
+mod cluster;
 #[path = "postgres/database.rs"]
 #[expect(dead_code, reason = "the store's own tests use the rest")]
 mod database;
@@ -64,4 +66,12 @@ async fn mariadb_loses_nothing_reads_nothing_twice_and_keeps_every_key_in_order(
 async fn mysql_loses_nothing_reads_nothing_twice_and_keeps_every_key_in_order() {
     let server = server::MySql::start("REDELIVER_TEST_MYSQL").await;
     run::run("MySQL", std::sync::Arc::new(server)).await;
+}
+
+/// Galera or Group Replication, as `./test servers galera group` starts them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs a cluster: ./test servers galera group"]
+async fn a_cluster_loses_nothing_reads_nothing_twice_and_keeps_every_key_in_order() {
+    let server = cluster::Cluster::start().await;
+    run::run("Cluster", std::sync::Arc::new(server)).await;
 }

@@ -88,8 +88,11 @@ fn kind_in_words(said: &str) -> StoreErrorKind {
         "lock wait timeout",
         "database is locked",
         "lock timeout",
+        "record has changed since last read",
     ]) {
         StoreErrorKind::Busy
+    } else if says(&["wsrep has not yet prepared node"]) {
+        StoreErrorKind::Unreachable
     } else if says(&["denied"]) {
         StoreErrorKind::Denied
     } else {

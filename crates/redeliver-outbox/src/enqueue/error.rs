@@ -90,7 +90,9 @@ pub(super) fn postgres_kind(state: &str) -> StoreErrorKind {
 pub(super) fn mysql_kind(code: u16) -> StoreErrorKind {
     match code {
         1146 | 1049 | 1054 => StoreErrorKind::NotMigrated,
-        1205 | 1213 | 1020 => StoreErrorKind::Busy,
+        1205 | 1213 | 1020 | 1180 | 3101 => StoreErrorKind::Busy,
+        // The server is not a working member of its cluster at the moment.
+        1047 | 3100 => StoreErrorKind::Unreachable,
         1044 | 1142 | 1143 => StoreErrorKind::Denied,
         1290 | 1792 | 1836 | 1021 | 1114 => StoreErrorKind::ReadOnly,
         _ => StoreErrorKind::Other,

@@ -184,7 +184,7 @@ impl Database {
             // InnoDB's own tables of waits are a copy that is not renewed while it is looked at often.
             Kind::Mariadb | Kind::Mysql => {
                 "SELECT count(*) FROM information_schema.processlist
-                 WHERE db = DATABASE() AND info LIKE 'INSERT IGNORE INTO redeliver_%'"
+                 WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info LIKE '%INSERT IGNORE INTO redeliver_%'"
             }
         };
         self.integer(query).await

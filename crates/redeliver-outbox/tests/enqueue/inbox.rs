@@ -83,6 +83,27 @@ pub(crate) async fn the_second_waits_for_the_first<C: Client>() {
     database.drop().await;
 }
 
+/// A consumer whose transaction began earlier, and has read, learns that another one committed the message since.
+pub(crate) async fn a_message_seen_meanwhile_is_known<C: Client>() {
+    let database = Database::new(C::KIND).await;
+    let inbox = Inbox::new("invoicing");
+    let (arrived, has_arrived) = oneshot::channel();
+    let (go_on, told) = oneshot::channel();
+    let act = Act::Once(inbox.clone(), "m".to_owned(), NewMessage::to("effect"));
+    let mut acts = vec![Act::Pause(arrived, told), act];
+    if C::KIND != Kind::Sqlite {
+        // Two, because then MySQL's numbers are read back, and the transaction has its snapshot.
+        acts.insert(0, Act::EnqueueAll(vec![NewMessage::to("d"); 2]));
+    }
+    let outbox = redeliver_outbox::Outbox::default();
+    let late = tokio::spawn(C::transact(database.url.clone(), outbox, acts, End::Commit));
+    has_arrived.await.unwrap();
+    assert_eq!(once::<C>(&database, &inbox, "m", End::Commit).await, Seen::First);
+    go_on.send(()).unwrap();
+    assert_eq!(late.await.unwrap().pop().unwrap().seen(), Seen::Again);
+    database.drop().await;
+}
+
 pub(crate) async fn what_is_old_is_forgotten_in_steps<C: Client>() {
     let database = Database::new(C::KIND).await;
     let inbox = Inbox::new("invoicing");

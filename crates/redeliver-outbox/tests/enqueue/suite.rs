@@ -87,6 +87,11 @@ macro_rules! suite {
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn a_message_seen_meanwhile_is_known() {
+                crate::inbox::a_message_seen_meanwhile_is_known::<$client>().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn what_is_old_is_forgotten_in_steps() {
                 crate::inbox::what_is_old_is_forgotten_in_steps::<$client>().await;
             }

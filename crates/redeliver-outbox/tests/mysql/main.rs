@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "as above")]
 #![expect(clippy::duplicate_mod, reason = "every test runs on both servers")]
 
+mod cluster;
 mod support;
 mod turns;
 

@@ -66,6 +66,16 @@ impl Database {
         connect(&self.url).await
     }
 
+    /// On another node of the cluster, once that has all that was committed on any.
+    pub(crate) async fn client_of(&self, variable: &str) -> Conn {
+        let mut connection = connect(&format!("{}/mysql", server(variable))).await;
+        catch_up(&mut connection).await;
+        let name = self.url.rsplit('/').next().unwrap();
+        let name = name.split('?').next().unwrap();
+        connection.query_drop(format!("USE {name}")).await.unwrap();
+        connection
+    }
+
     /// A worker that owns every shard, and its reader.
     pub(crate) async fn owner(&self, name: &str) -> (WorkerId, Vec<Claimed>, Box<dyn Reader>) {
         let worker = WorkerId(name.to_owned());
@@ -90,6 +100,26 @@ impl Database {
             destinations: redeliver_outbox::live::Live::new(),
         };
         self.store.beat(&beat).await.unwrap()
+    }
+}
+
+/// Waits until the connection's node of a cluster has all that was committed on any.
+pub(crate) async fn catch_up(connection: &mut Conn) {
+    let version: Option<String> = connection.query_first("SELECT VERSION()").await.unwrap();
+    let (wait, go_on) = if version.unwrap().contains("MariaDB") {
+        ("wsrep_sync_wait = 15", "wsrep_sync_wait = 0")
+    } else {
+        (
+            "group_replication_consistency = 'BEFORE'",
+            "group_replication_consistency = 'EVENTUAL'",
+        )
+    };
+    for sql in [
+        format!("SET SESSION {wait}"),
+        "SELECT COUNT(*) FROM mysql.user".to_owned(),
+        format!("SET SESSION {go_on}"),
+    ] {
+        connection.query_drop(sql).await.unwrap();
     }
 }
 

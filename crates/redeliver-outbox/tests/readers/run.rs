@@ -36,7 +36,7 @@ pub(crate) async fn run(name: &str, server: Arc<dyn Server>) {
     let ledger = Arc::new(Ledger::new(setting("REDELIVER_READERS_ROWS", ROWS)));
     let log = Arc::new(Log::default());
     let began = clock::now();
-    let mut session = server.connect().await;
+    let mut session = server.connect_beside().await;
     create_aggregates(session.as_mut()).await.unwrap();
     let (writing, still_writing) = watch::channel(true);
 

@@ -13,7 +13,12 @@ pub(crate) const SHARDS: u16 = 8;
 
 pub(crate) trait Server: Send + Sync {
     fn store(&self) -> Arc<dyn Store>;
+    /// A writer's connection.
     fn connect(&self) -> BoxFuture<'_, Box<dyn Session>>;
+    /// A connection to the server that the store reads.
+    fn connect_beside(&self) -> BoxFuture<'_, Box<dyn Session>> {
+        self.connect()
+    }
     /// Begins a transaction that reads what is there now, however long it lasts.
     fn begin_snapshot(&self) -> &'static str;
 }
@@ -101,10 +106,14 @@ impl Session for Conn {
     fn query<'a>(&'a mut self, sql: &'a str) -> BoxFuture<'a, Result<Vec<i64>, Conflict>> {
         const DEADLOCK: u16 = 1213;
         const LOCK_WAIT: u16 = 1205;
+        /// Another node of a cluster wrote the same row first.
+        const NOT_CERTIFIED: [u16; 2] = [1180, 3101];
         Box::pin(async move {
             match mysql_async::prelude::Queryable::query(self, sql).await {
                 Ok(numbers) => Ok(numbers),
-                Err(mysql_async::Error::Server(error)) if matches!(error.code, DEADLOCK | LOCK_WAIT) => {
+                Err(mysql_async::Error::Server(error))
+                    if matches!(error.code, DEADLOCK | LOCK_WAIT) || NOT_CERTIFIED.contains(&error.code) =>
+                {
                     self.query_drop("ROLLBACK").await.unwrap();
                     Err(Conflict)
                 }

@@ -42,7 +42,7 @@ enum End {
 impl Place {
     /// Until the writers have ended and everything is delivered.
     pub(crate) async fn work(self, mut rng: Rng) {
-        let mut session = self.server.connect().await;
+        let mut session = self.server.connect_beside().await;
         for generation in 1.. {
             let id = WorkerId(format!("worker-{}-{generation}", self.number));
             let (store, log) = (self.server.store(), Arc::clone(&self.log));

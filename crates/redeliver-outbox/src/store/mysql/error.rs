@@ -81,7 +81,8 @@ fn from_url(error: &UrlError) -> StoreError {
 fn from_code(code: u16) -> StoreError {
     use StoreErrorKind as Kind;
     let (kind, what, next) = match code {
-        1205 | 1213 | 1020 | 3572 | 1317 | 1969 | 3024 => (
+        // 1180 and 3101: another node of a cluster wrote the same row first.
+        1205 | 1213 | 1020 | 1180 | 3101 | 3572 | 1317 | 1969 | 3024 => (
             Kind::Busy,
             "the database was busy: a lock was not free in time",
             "",
@@ -126,6 +127,11 @@ fn from_code(code: u16) -> StoreError {
             "the database ended the connection",
             "check that it runs",
         ),
+        1047 | 3100 => (
+            Kind::Unreachable,
+            "the server is not a working member of its cluster at the moment",
+            "check the cluster's state, or connect to another node",
+        ),
         1153 | 1301 => (
             Kind::BadInput,
             "what was sent is larger than the server takes",
@@ -163,6 +169,11 @@ mod tests {
         for (code, kind) in [
             (1213, StoreErrorKind::Busy),
             (1205, StoreErrorKind::Busy),
+            (1020, StoreErrorKind::Busy),
+            (1180, StoreErrorKind::Busy),
+            (3101, StoreErrorKind::Busy),
+            (1047, StoreErrorKind::Unreachable),
+            (3100, StoreErrorKind::Unreachable),
             (1146, StoreErrorKind::NotMigrated),
             (1045, StoreErrorKind::Denied),
             (1290, StoreErrorKind::ReadOnly),

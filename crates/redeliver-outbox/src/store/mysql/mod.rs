@@ -79,10 +79,12 @@ impl MySqlStore {
         let opts = Opts::from_url(url).map_err(|error| store_error(error.into()))?;
         // The lower bound is how many are kept when nobody uses them, not how many are opened.
         let constraints = PoolConstraints::new(MYSQL_CONNECTIONS, MYSQL_CONNECTIONS).unwrap_or_default();
-        // Only MariaDB can end a transaction whose process has been stopped in the middle.
+        // Only MariaDB can end a transaction whose process has been stopped in the middle. From 11.6.2 on it also refuses a row that was
+        // changed after the statement's snapshot (error 1020), where READ COMMITTED takes the newest version.
         let session = format!(
             "SET SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION', time_zone = '+00:00', \
-             innodb_lock_wait_timeout = {0}, autocommit = 1 /*M!100300, idle_transaction_timeout = {0} */",
+             innodb_lock_wait_timeout = {0}, autocommit = 1 /*M!100300, idle_transaction_timeout = {0} */ \
+             /*M!110602, innodb_snapshot_isolation = 0 */",
             MYSQL_LOCK_WAIT.as_secs()
         );
         let opts = OptsBuilder::from_opts(opts)
