@@ -63,6 +63,14 @@ pub const STUCK_SHOWN: usize = 5;
 pub const POLL_SOONEST: Duration = Duration::from_millis(20);
 /// How late an idle relay looks again at last.
 pub const POLL_LATEST: Duration = Duration::from_millis(250);
+/// How often a relay that reads looks for rows that appeared behind its cursors.
+pub const LOOK_BEHIND_EVERY: Duration = Duration::from_secs(1);
+/// How many rows behind the cursors one look reads.
+pub const LOOK_BEHIND_ROWS: usize = 1000;
+/// A look that takes longer than this is followed by one that covers fewer numbers.
+pub const LOOK_BEHIND_TIME: Duration = Duration::from_millis(20);
+/// How many numbers the first look covers, and the fewest that a slow one is cut down to.
+pub const LOOK_BEHIND_NUMBERS: i64 = 1 << 16;
 /// How many sends go to one destination at a time.
 pub const CONCURRENCY: usize = 32;
 /// How many workers one process runs.

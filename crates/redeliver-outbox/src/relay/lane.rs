@@ -158,6 +158,10 @@ impl Lane {
         self.passed = None;
     }
 
+    pub(super) fn has_turn(&self, number: i64) -> bool {
+        self.turn == Some(number)
+    }
+
     /// Gives the turn back without a verdict; the message is let go.
     pub(super) fn end_turn(&mut self, number: i64) {
         if self.turn == Some(number) {
@@ -269,6 +273,12 @@ impl Lane {
         if let Some(from) = self.reading.take() {
             self.spill(from);
         }
+    }
+
+    /// Whether a message is among those that were let go, or that the read under way brings.
+    pub(super) fn has_spilled(&self, number: i64) -> bool {
+        let begins = [self.spilled_from, self.reading];
+        begins.into_iter().flatten().any(|from| from <= number)
     }
 
     pub(super) fn waiting(&self) -> usize {

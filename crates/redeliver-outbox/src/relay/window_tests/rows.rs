@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     Message, Timestamp,
     store::{
-        AfterDeath, Claimed, Demand, Found, LaneFound, LaneId, Lease, Left, ParkedLane, Scheduled,
+        AfterDeath, Claimed, Demand, Found, LaneFound, LaneId, Lease, Left, Outline, ParkedLane, Scheduled,
         Settlement, Until, Verdict,
     },
 };
@@ -22,6 +22,8 @@ pub(super) struct Rows {
     pub(super) resumes: u32,
     pub(super) delivered: Vec<i64>,
     pub(super) dead: BTreeMap<i64, Message>,
+    /// The last row that the look behind the cursors has come to.
+    pub(super) looked: (u16, i64),
 }
 
 /// What a database says of a lane.
@@ -131,6 +133,7 @@ impl Rows {
             messages.truncate(asked.limit);
             found.lanes.push(LaneFound { messages, complete });
         }
+        found.behind = self.look(demand.behind);
         for (&shard, cursor) in &mut self.cursors {
             let room = demand.fresh - found.fresh.len();
             let rows = self
@@ -162,6 +165,19 @@ impl Rows {
         due.truncate(demand.due);
         found.due = due;
         found
+    }
+
+    /// The next rows behind the cursors, or the first ones again.
+    fn look(&mut self, at_most: usize) -> Vec<Outline> {
+        let passed = |row: &&Message| self.cursors.get(&row.shard).is_some_and(|&to| row.number() <= to);
+        let never_scheduled = self.live.values().filter(|row| row.next_attempt_at.is_none());
+        let mut rows: Vec<Outline> = never_scheduled.filter(passed).map(outline).collect();
+        rows.sort_by_key(|row| (row.shard, row.id.number()));
+        rows.retain(|row| (row.shard, row.id.number()) > self.looked);
+        rows.truncate(at_most);
+        let last = rows.last().filter(|_| rows.len() == at_most);
+        self.looked = last.map_or((0, 0), |row| (row.shard, row.id.number()));
+        rows
     }
 
     pub(super) fn settle(&mut self, settlement: &Settlement) {
@@ -252,6 +268,17 @@ impl Rows {
                 .map(|(lane, row)| freed(lane, row.head).1)
                 .collect(),
         }
+    }
+}
+
+fn outline(row: &Message) -> Outline {
+    Outline {
+        id: row.id,
+        shard: row.shard,
+        redrives: row.redrives,
+        destination: row.destination.clone(),
+        topic: row.topic.clone(),
+        key: row.key.clone(),
     }
 }
 

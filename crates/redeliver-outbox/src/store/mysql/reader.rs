@@ -32,11 +32,13 @@ use crate::{
     store::{
         Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
         acted::{Acted, Told, acted},
+        behind::Behind,
         columns::{Columns as _, Known as _, message},
     },
 };
 
 mod late;
+mod look;
 mod weigh;
 
 /// How often the server is asked who is writing: rarely, because each question keeps it from making a new list.
@@ -56,6 +58,7 @@ pub(super) struct MySqlReader {
     /// Set where other servers write to the same tables.
     cluster: Option<&'static str>,
     told: Told,
+    behind: Behind,
     next_listing: Moment,
     listing_interval: Duration,
 }
@@ -107,6 +110,7 @@ impl MySqlReader {
             met: Met::default(),
             cluster: None,
             told: Told::default(),
+            behind: Behind::default(),
             next_listing: Moment::ZERO,
             listing_interval: LISTING_SOONEST,
         }
@@ -127,11 +131,14 @@ impl MySqlReader {
             self.note(listing, now);
         }
         let mut work = Work::snapshot(&store, &mut connection).await?;
+        let begun = clock::now();
         let (mut found, mut probed, remembered) = self.probe(&mut work).await?;
+        let round_trip = clock::now().since(begun);
         if !probed.is_empty() && self.reach(&mut work, remembered, now).await? {
             (found, probed, _) = self.probe(&mut work).await?;
         }
         let acted = self.acted(&mut work).await?;
+        let looked = self.look_behind(&mut work, demand.behind, round_trip).await?;
         let payload = demand.bytes.at_first(rows_asked_for(demand, &probed));
         // A power of two, so that there are few statements for the server to keep.
         let payload = 1 << payload.max(1).ilog2();
@@ -159,6 +166,7 @@ impl MySqlReader {
         found.caught_up = fresh.caught_up;
         found.fresh = fresh.messages.into_iter().map(|(message, _)| message).collect();
         self.told = self.told.tell(acted, &mut found);
+        found.behind = self.have_looked(looked, demand.behind);
         Ok(found)
     }
 

@@ -8,6 +8,7 @@ use std::{
 
 use futures_core::future::BoxFuture;
 use futures_util::future::{try_join_all, try_join4, try_join5};
+use redeliver::clock;
 use tokio_postgres::types::Type;
 
 use super::{
@@ -23,9 +24,12 @@ use crate::{
     store::{
         Demand, Found, LaneDemand, LaneFound, Lease, Reader,
         acted::{Told, acted},
+        behind::Behind,
         weigh::{self, Key, Room},
     },
 };
+
+mod look;
 
 /// One read is one transaction with one snapshot. Within it the rows that late commits have put behind the cursors are found
 /// together with the rows before them: a late row that waited for a snapshot of its own would come after its lane's next one.
@@ -42,6 +46,7 @@ pub(super) struct PostgresReader {
     /// The run of the server and of the sequence that was read last.
     run: Option<String>,
     told: Told,
+    behind: Behind,
     /// Which shard comes first at the next read: none must wait behind the others for ever.
     turn: usize,
 }
@@ -75,6 +80,7 @@ impl PostgresReader {
             seen: None,
             run: None,
             told: Told::default(),
+            behind: Behind::default(),
             turn: 0,
         }
     }
@@ -82,6 +88,7 @@ impl PostgresReader {
     async fn read_on(&mut self, inner: &Inner, demand: &Demand) -> Result<Found> {
         let mut session = inner.session().await?;
         session.opens();
+        let begun = clock::now();
         let shards: Vec<i16> = self.cursors.keys().map(|&shard| value::shard(shard)).collect();
         let parameters: [Parameter<'_>; 1] = [(&shards, Type::INT2_ARRAY)];
         // The sequence in a statement of its own, before the one that learns the next transaction.
@@ -93,7 +100,9 @@ impl PostgresReader {
         )
         .await?;
         let now = Now::of(&sequence, &moment)?;
+        let round_trip = clock::now().since(begun);
         self.begin_again_where_commits_may_be_lost(&now);
+        let looked = self.look_behind(&session, demand.behind, round_trip).await?;
 
         let spans = self.segments.to_read(&now.snapshot);
         let fresh = demand.fresh > 0 && (!spans.is_empty() || !self.nothing_new(&now));
@@ -119,6 +128,7 @@ impl PostgresReader {
         }
         session.closed();
         self.told = self.told.tell(acted, &mut found);
+        found.behind = self.have_looked(looked, demand.behind);
         Ok(found)
     }
 

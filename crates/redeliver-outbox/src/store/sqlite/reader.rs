@@ -1,8 +1,10 @@
-//! The way forward through the rows. SQLite has one writer at a time: numbers commit in their order, and nothing is ever behind.
+//! The way forward through the rows. SQLite has one writer at a time: numbers commit in their order, and only rows that bring a number of
+//! their own are ever behind.
 
 use std::collections::BTreeMap;
 
 use futures_core::future::BoxFuture;
+use redeliver::clock;
 
 use super::{
     SqliteStore,
@@ -13,8 +15,9 @@ use crate::{
     Message, Timestamp,
     plants::{Plant, planted},
     store::{
-        Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
+        Demand, Found, LaneDemand, LaneFound, Lease, Outline, Reader, Result,
         acted::{Told, acted},
+        behind::{Behind, outline},
         columns::message,
         weigh::{self, Room},
     },
@@ -36,6 +39,7 @@ struct Place {
     /// The shard that was read first the last time: the next one is first the next time, or a full shard would starve the others.
     first: u16,
     told: Told,
+    behind: Behind,
     /// The last number that was given when it was last asked.
     sequence: i64,
     /// Which file the last read was of, of those that had the name one after the other.
@@ -119,6 +123,7 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
         cut = scale.weigh(session, &mut Room::of(demand.bytes).part(4), &mut strange, one)?;
         found.due.extend(strange);
     }
+    found.behind = look_behind(session, &mut place, demand.behind)?;
     let more_due = more_due || cut || (demand.due > 0 && found.due.len() == demand.due);
     let more_fresh = read_fresh(session, &mut place, demand, &scale, &mut found)?;
     found.more = more_due || more_fresh;
@@ -129,6 +134,30 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
     )?;
     found.next_due = next.map(|at| Timestamp::from_millis(at).since(session.now));
     Ok((found, place))
+}
+
+/// The next part of the rows behind the cursors.
+fn look_behind(session: &Session<'_>, place: &mut Place, at_most: usize) -> Done<Vec<Outline>> {
+    if at_most == 0 {
+        return Ok(Vec::new());
+    }
+    let ends: Vec<(u16, i64)> = place
+        .cursors
+        .iter()
+        .map(|(&shard, &cursor)| (shard, cursor))
+        .collect();
+    let stretches = place.behind.stretches(&ends);
+    let begun = clock::now();
+    let mut found = Vec::new();
+    for stretch in &stretches {
+        let room = row::limit(at_most - found.len());
+        let values = (stretch.shard, stretch.above, stretch.to, room);
+        found.extend(session.read(include_str!("sql/read_behind.sql"), values, outline)?);
+    }
+    place
+        .behind
+        .looked(&stretches, &found, at_most, clock::now().since(begun));
+    Ok(found)
 }
 
 /// How large the messages of a read may be.
