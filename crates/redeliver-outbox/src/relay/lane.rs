@@ -151,6 +151,12 @@ impl Lane {
         }
     }
 
+    /// The database has the message as one that was never scheduled: a copy of the tables may have taken their place. Says whether the lane
+    /// waited for it.
+    pub(super) fn unschedule(&mut self, number: i64) -> bool {
+        self.scheduled.remove(&number).is_some()
+    }
+
     pub(super) fn take_turn(&mut self, number: i64) {
         debug_assert!(self.turn.is_none(), "one of a lane at a time");
         self.queue.remove(&number);

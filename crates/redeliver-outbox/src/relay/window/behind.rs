@@ -36,7 +36,8 @@ impl Window {
         }
         let key = LaneKey::new(shard, route, key);
         let lane = self.lanes.entry(key.clone()).or_default();
-        if !lane.has_spilled(number) {
+        let was_scheduled = lane.unschedule(number);
+        if was_scheduled || !lane.has_spilled(number) {
             lane.spill(number);
             self.refresh(&key);
         }

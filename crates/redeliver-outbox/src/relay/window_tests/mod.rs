@@ -554,6 +554,22 @@ fn a_row_that_appears_behind_the_cursor_is_sent() {
     }
 }
 
+/// A copy of the tables, from before a message was scheduled, takes their place.
+#[test]
+fn a_lane_does_not_wait_for_a_time_that_the_database_does_not_know() {
+    let mut world = World::new(LIMITS);
+    world.insert(0, 0, Some(0), 30);
+    world.insert(0, 0, Some(0), 0);
+    let copy = world.rows.live.clone();
+    for step in [Step::Read, Step::Read, Step::Settle { how_many: 9 }] {
+        world.take(step);
+    }
+    assert!(world.rows.live[&2].next_attempt_at.is_some());
+    world.rows.live = copy;
+    world.finish();
+    assert_eq!(world.rows.delivered, [2, 4]);
+}
+
 /// The row of a message that was settled while the read was under way is not taken for another one.
 #[test]
 fn a_look_from_before_a_settle_sends_nothing_twice() {
