@@ -39,6 +39,7 @@ use crate::{
 
 mod late;
 mod look;
+mod strays;
 mod weigh;
 
 /// How often the server is asked who is writing: rarely, because each question keeps it from making a new list.
@@ -59,6 +60,8 @@ pub(super) struct MySqlReader {
     cluster: Option<&'static str>,
     told: Told,
     behind: Behind,
+    /// Whether the last look met rows with numbers below 1.
+    strays: bool,
     next_listing: Moment,
     listing_interval: Duration,
 }
@@ -111,6 +114,7 @@ impl MySqlReader {
             cluster: None,
             told: Told::default(),
             behind: Behind::default(),
+            strays: false,
             next_listing: Moment::ZERO,
             listing_interval: LISTING_SOONEST,
         }
@@ -124,6 +128,12 @@ impl MySqlReader {
         let now = clock::now();
         let store = self.store.clone();
         let mut connection = store.connection().await?;
+        // What is refused here must not keep the others from being read.
+        if std::mem::take(&mut self.strays)
+            && let Err(error) = strays::renumber(&store, &mut connection).await
+        {
+            tracing::warn!(target: "redeliver", "rows with a number below 1 cannot be given another one: {error}");
+        }
         if self.segments.want_listing(now) && now >= self.next_listing {
             let mut work = Work::snapshot(&store, &mut connection).await?;
             let listing = writers::listing(&mut work).await?;

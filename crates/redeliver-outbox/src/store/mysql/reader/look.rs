@@ -5,7 +5,7 @@ use std::time::Duration;
 use mysql_async::{Params, Value};
 use redeliver::clock;
 
-use super::MySqlReader;
+use super::{MySqlReader, strays};
 use crate::store::{
     Outline, Result,
     behind::{Stretch, outline},
@@ -18,6 +18,7 @@ pub(super) struct Looked {
     stretches: Vec<Stretch>,
     found: Vec<Outline>,
     took: Duration,
+    strays: bool,
 }
 
 impl MySqlReader {
@@ -29,10 +30,10 @@ impl MySqlReader {
         at_most: usize,
         round_trip: Duration,
     ) -> Result<Looked> {
-        // A server of a cluster may show a row for a while after another one has removed it.
-        if at_most == 0 || self.cluster.is_some() {
+        if at_most == 0 {
             return Ok(Looked::default());
         }
+        let strays = strays::are_there(work).await?;
         let end = |shard: u16, cursor: i64| self.segments.lowest(shard).unwrap_or(cursor).min(cursor);
         let ends: Vec<(u16, i64)> = self
             .cursors
@@ -40,8 +41,12 @@ impl MySqlReader {
             .map(|(&shard, &cursor)| (shard, end(shard, cursor)))
             .collect();
         let stretches = self.behind.stretches(&ends);
-        if stretches.is_empty() {
-            return Ok(Looked::default());
+        // A server of a cluster may show a row for a while after another one has removed it.
+        if stretches.is_empty() || self.cluster.is_some() {
+            return Ok(Looked {
+                strays,
+                ..Looked::default()
+            });
         }
         let begun = clock::now();
         let one = include_str!("../sql/read_behind.sql");
@@ -61,12 +66,14 @@ impl MySqlReader {
             stretches,
             found,
             took: clock::now().since(begun).saturating_sub(round_trip),
+            strays,
         })
     }
 
     /// The read has succeeded: the next look goes on from here.
     pub(super) fn have_looked(&mut self, looked: Looked, at_most: usize) -> Vec<Outline> {
         if at_most > 0 {
+            self.strays = looked.strays;
             self.behind
                 .looked(&looked.stretches, &looked.found, at_most, looked.took);
         }
