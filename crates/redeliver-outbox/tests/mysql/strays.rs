@@ -2,8 +2,9 @@
 
 use mysql_async::{Error, prelude::Queryable as _};
 use redeliver_outbox::{
+    DeadReason,
     desk::{Layout, Schema as _},
-    store::Demand,
+    store::{AfterDeath, Demand, Settlement, Store as _, Verdict},
 };
 
 use super::{
@@ -79,4 +80,26 @@ async fn a_row_with_a_number_below_1_gets_another_one() {
         "in their order"
     );
     assert_eq!(count(&mut client, "redeliver_outbox").await, 4);
+}
+
+/// MariaDB takes surrogates for characters; a name in Rust cannot have them.
+#[tokio::test]
+async fn a_destination_that_is_no_unicode_becomes_a_dead_letter() {
+    let database = Database::with_shards(SERVER, 1).await;
+    let mut client = database.client().await;
+    let sql = "INSERT INTO redeliver_outbox (destination, payload) VALUES (CONVERT(x'eda080' USING utf8mb4), '{}')";
+    if client.query_drop(sql).await.is_err() {
+        return;
+    }
+    let (worker, claimed, mut reader) = database.owner("w").await;
+    let found = reader.read(&demand(10)).await.unwrap();
+    let verdict = Verdict::Dead {
+        attempted: None,
+        reason: DeadReason::UnknownDestination,
+        error: "unknown".to_owned(),
+        lane: AfterDeath::None,
+    };
+    let settlement = Settlement::of(&found.fresh[0], claimed[0].lease, verdict);
+    database.store.settle(&worker, &[settlement]).await.unwrap();
+    assert_eq!(count(&mut client, "redeliver_dead").await, 1);
 }
