@@ -69,8 +69,10 @@ pub const LOOK_BEHIND_EVERY: Duration = Duration::from_secs(1);
 pub const LOOK_BEHIND_ROWS: usize = 1000;
 /// A look that takes longer than this is followed by one that covers fewer numbers.
 pub const LOOK_BEHIND_TIME: Duration = Duration::from_millis(20);
-/// How many numbers the first look covers, and the fewest that a slow one is cut down to.
-pub const LOOK_BEHIND_NUMBERS: i64 = 1 << 16;
+/// The fewest numbers that a look covers again, over all shards.
+pub const LOOK_BEHIND_NUMBERS: i64 = 1 << 18;
+/// The fewest numbers that it covers for the first time, in each shard.
+pub const LOOK_BEHIND_NEW_NUMBERS: i64 = 1 << 12;
 /// How many sends go to one destination at a time.
 pub const CONCURRENCY: usize = 32;
 /// How many workers one process runs.

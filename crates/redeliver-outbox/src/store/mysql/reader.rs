@@ -449,6 +449,7 @@ impl Reader for MySqlReader {
         self.seen.remove(&shard);
         self.segments.forget(shard);
         self.told.forget(shard);
+        self.behind.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {

@@ -520,6 +520,7 @@ impl Reader for PostgresReader {
         self.cursors.remove(&shard);
         self.segments.forget(shard);
         self.told.forget(shard);
+        self.behind.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {

@@ -74,6 +74,7 @@ impl Reader for SqliteReader {
     fn disown(&mut self, shard: u16) {
         self.place.cursors.remove(&shard);
         self.place.told.forget(shard);
+        self.place.behind.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
@@ -146,17 +147,17 @@ fn look_behind(session: &Session<'_>, place: &mut Place, at_most: usize) -> Done
         .iter()
         .map(|(&shard, &cursor)| (shard, cursor))
         .collect();
-    let stretches = place.behind.stretches(&ends);
+    let plan = place.behind.plan(&ends);
     let begun = clock::now();
     let mut found = Vec::new();
-    for stretch in &stretches {
+    for stretch in &plan.stretches {
         let room = row::limit(at_most - found.len());
         let values = (stretch.shard, stretch.above, stretch.to, room);
         found.extend(session.read(include_str!("sql/read_behind.sql"), values, outline)?);
     }
     place
         .behind
-        .looked(&stretches, &found, at_most, clock::now().since(begun));
+        .looked(&plan, &found, at_most, clock::now().since(begun));
     Ok(found)
 }
 

@@ -8,14 +8,14 @@ use redeliver::clock;
 use super::{MySqlReader, strays};
 use crate::store::{
     Outline, Result,
-    behind::{Stretch, outline},
+    behind::{Plan, outline},
     mysql::Work,
 };
 
 /// What a look has found, before it counts.
 #[derive(Default)]
 pub(super) struct Looked {
-    stretches: Vec<Stretch>,
+    plan: Plan,
     found: Vec<Outline>,
     took: Duration,
     strays: bool,
@@ -40,7 +40,8 @@ impl MySqlReader {
             .iter()
             .map(|(&shard, &cursor)| (shard, end(shard, cursor)))
             .collect();
-        let stretches = self.behind.stretches(&ends);
+        let plan = self.behind.plan(&ends);
+        let stretches = &plan.stretches;
         // A server of a cluster may show a row for a while after another one has removed it.
         if stretches.is_empty() || self.cluster.is_some() {
             return Ok(Looked {
@@ -63,7 +64,7 @@ impl MySqlReader {
         let mut found = work.read(&sql, Params::Positional(values), outline).await?;
         found.sort_by_key(|outline| (outline.shard, outline.id.number()));
         Ok(Looked {
-            stretches,
+            plan,
             found,
             took: clock::now().since(begun).saturating_sub(round_trip),
             strays,
@@ -75,7 +76,7 @@ impl MySqlReader {
         if at_most > 0 {
             self.strays = looked.strays;
             self.behind
-                .looked(&looked.stretches, &looked.found, at_most, looked.took);
+                .looked(&looked.plan, &looked.found, at_most, looked.took);
         }
         looked.found
     }

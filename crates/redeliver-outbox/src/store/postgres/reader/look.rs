@@ -8,14 +8,14 @@ use tokio_postgres::types::Type;
 use super::PostgresReader;
 use crate::store::{
     Outline, Result,
-    behind::{Stretch, outline},
+    behind::{Plan, outline},
     postgres::{Session, value},
 };
 
 /// What a look has found, before it counts.
 #[derive(Default)]
 pub(super) struct Looked {
-    stretches: Vec<Stretch>,
+    plan: Plan,
     found: Vec<Outline>,
     took: Duration,
 }
@@ -36,7 +36,8 @@ impl PostgresReader {
             .iter()
             .map(|(shard, &cursor)| (*shard, end(shard, cursor)))
             .collect();
-        let stretches = self.behind.stretches(&ends);
+        let plan = self.behind.plan(&ends);
+        let stretches = &plan.stretches;
         if at_most == 0 || stretches.is_empty() {
             return Ok(Looked::default());
         }
@@ -63,7 +64,7 @@ impl PostgresReader {
             )
             .await?;
         Ok(Looked {
-            stretches,
+            plan,
             found,
             took: clock::now().since(begun).saturating_sub(round_trip),
         })
@@ -73,7 +74,7 @@ impl PostgresReader {
     pub(super) fn have_looked(&mut self, looked: Looked, at_most: usize) -> Vec<Outline> {
         if at_most > 0 {
             self.behind
-                .looked(&looked.stretches, &looked.found, at_most, looked.took);
+                .looked(&looked.plan, &looked.found, at_most, looked.took);
         }
         looked.found
     }
