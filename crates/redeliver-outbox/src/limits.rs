@@ -63,6 +63,16 @@ pub const STUCK_SHOWN: usize = 5;
 pub const POLL_SOONEST: Duration = Duration::from_millis(20);
 /// How late an idle relay looks again at last.
 pub const POLL_LATEST: Duration = Duration::from_millis(250);
+/// How often a relay that reads looks for rows that appeared behind its cursors.
+pub const LOOK_BEHIND_EVERY: Duration = Duration::from_secs(1);
+/// How many rows behind the cursors one look reads.
+pub const LOOK_BEHIND_ROWS: usize = 1000;
+/// A look that takes longer than this is followed by one that covers fewer numbers.
+pub const LOOK_BEHIND_TIME: Duration = Duration::from_millis(20);
+/// The fewest numbers that a look covers again, over all shards.
+pub const LOOK_BEHIND_NUMBERS: i64 = 1 << 18;
+/// The fewest numbers that it covers for the first time, in each shard.
+pub const LOOK_BEHIND_NEW_NUMBERS: i64 = 1 << 12;
 /// How many sends go to one destination at a time.
 pub const CONCURRENCY: usize = 32;
 /// How many workers one process runs.

@@ -175,7 +175,24 @@ impl Case {
         if let Some(hostile) = self.hostile.get(&ticket) {
             return hostile.due != Due::Now || parked;
         }
-        parked && self.is_behind_a_dead_letter(ticket)
+        parked && (self.is_behind_a_dead_letter(ticket) || self.came_back_into_a_parked_lane(ticket))
+    }
+
+    /// Whether a copy may have brought a message back that was taken before, into a lane that stands still for a later one by now.
+    fn came_back_into_a_parked_lane(&self, ticket: Ticket) -> bool {
+        let Some(message) = self.messages.get(&ticket).filter(|message| message.key.is_some()) else {
+            return false;
+        };
+        let is_copy = |fault: &Fault| {
+            matches!(fault.kind, FaultKind::Restore { .. }) && fault.until >= message.began_at
+        };
+        let was_taken = |arrival: &Arrival| arrival.ticket == Some(ticket) && arrival.answer.is_taken();
+        let later = self.messages.range(ticket..).skip(1);
+        self.faults.iter().any(is_copy)
+            && self.arrivals.iter().any(was_taken)
+            && later
+                .filter(|(_, later)| later.key == message.key && later.destinations.contains(&PARKING))
+                .any(|(_, later)| later.commit != Commit::RolledBack && later.fate != Fate::Delivered)
     }
 
     /// Whether an earlier message of its lane at the parking destination is meant to be a dead letter.

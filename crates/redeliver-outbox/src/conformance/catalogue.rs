@@ -3,10 +3,10 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, bytes, chain, claim, edit, failure::Outcome, fan_out, fault, guard, heads,
-    history, hold, issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order, overview,
-    page, park, patch, payload, query, read, redrive, redrive_order, refused, replay, retain, search, settle,
-    status, times, twice, write,
+    Factory, Failure, away, behind, bytes, chain, claim, edit, failure::Outcome, fan_out, fault, guard,
+    heads, history, hold, issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order,
+    overview, page, park, patch, payload, query, read, redrive, redrive_order, refused, replay, retain,
+    search, settle, status, times, twice, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -414,6 +414,12 @@ macro_rules! __conformance_catalogue {
                 s236_a_step_that_fails_keeps_no_other_job
                 s237_a_job_of_a_newer_version_keeps_no_other
                 s238_a_step_looks_no_further_than_its_window
+            }
+            behind {
+                s450_a_row_that_appears_behind_the_cursor_is_reported
+                s451_all_rows_behind_come_in_turn
+                s452_what_may_be_a_late_commit_is_left_to_the_read
+                s453_texts_of_a_row_behind_are_cut_and_stay_too_long
             }
             twice {
                 s420_a_dead_letter_stands_in_no_ones_way

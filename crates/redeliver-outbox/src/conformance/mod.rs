@@ -19,6 +19,7 @@ use crate::{
 };
 
 mod away;
+mod behind;
 mod bytes;
 mod catalogue;
 mod chain;

@@ -21,7 +21,7 @@ pub(super) const LEASE: Duration = Duration::from_secs(600);
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 pub(super) const WINDOW: u32 = 8;
 /// How long a case looks for what has been committed before it says that it was lost.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Subject {
     pub(super) harness: Arc<dyn Harness>,
@@ -290,6 +290,7 @@ pub(super) fn demand(fresh: usize, due: usize) -> Demand {
         fresh,
         due,
         lanes: Vec::new(),
+        behind: 0,
     }
 }
 

@@ -153,11 +153,21 @@ impl Lane {
         }
     }
 
+    /// The database has the message as one that was never scheduled: a copy of the tables may have taken their place. Says whether the lane
+    /// waited for it.
+    pub(super) fn unschedule(&mut self, number: i64) -> bool {
+        self.scheduled.remove(&number).is_some()
+    }
+
     pub(super) fn take_turn(&mut self, number: i64) {
         debug_assert!(self.turn.is_none(), "one of a lane at a time");
         self.queue.remove(&number);
         self.turn = Some(number);
         self.passed = None;
+    }
+
+    pub(super) fn has_turn(&self, number: i64) -> bool {
+        self.turn == Some(number)
     }
 
     /// Gives the turn back without a verdict; the message is let go.
@@ -273,6 +283,12 @@ impl Lane {
         }
     }
 
+    /// Whether a message is among those that were let go, or that the read under way brings.
+    pub(super) fn has_spilled(&self, number: i64) -> bool {
+        let begins = [self.spilled_from, self.reading];
+        begins.into_iter().flatten().any(|from| from <= number)
+    }
+
     pub(super) fn waiting(&self) -> usize {
         self.queue.len()
     }
@@ -285,6 +301,11 @@ impl Lane {
             && self.parked.is_none()
             && !self.held
             && !self.scheduled.is_empty()
+    }
+
+    /// Whether a scheduled message is before this one.
+    pub(super) fn is_blocked(&self, number: i64) -> bool {
+        self.blocker(number).is_some()
     }
 
     /// The numbers of the scheduled messages that are known.

@@ -30,6 +30,12 @@ impl Track {
         self.spilled_from = Some(self.spilled_from.map_or(number, |from| from.min(number)));
     }
 
+    /// Whether a message is among those that were let go, or that the read under way brings.
+    pub(super) fn has_spilled(&self, number: i64) -> bool {
+        let begins = [self.spilled_from, self.reading];
+        begins.into_iter().flatten().any(|from| from <= number)
+    }
+
     pub(super) fn end_read(&mut self, next: Option<i64>) {
         self.reading = None;
         if let Some(next) = next {

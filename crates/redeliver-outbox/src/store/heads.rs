@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Head, Result, Until,
+    Head, Outline, Result, Until,
     columns::{Columns, Known as _},
 };
 use crate::{Message, Timestamp, limits::KEY_LIMIT};
@@ -13,14 +13,24 @@ use crate::{Message, Timestamp, limits::KEY_LIMIT};
 /// The lane of a message, by its shard, destination and key.
 pub(super) type Lane<'a> = (u16, &'a str, &'a str);
 
-/// The lanes of messages, each once. A key that was cut off names no lane.
-pub(super) fn lanes<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeSet<Lane<'a>> {
-    let lane = |message: &'a Message| -> Option<Lane<'a>> {
-        let key = message.key.as_deref()?;
-        let whole = message.withheld.is_none() || key.len() <= KEY_LIMIT;
-        whole.then_some((message.shard, message.destination.as_str(), key))
-    };
-    messages.into_iter().filter_map(lane).collect()
+/// A key that was cut off names no lane.
+fn lane<'a>(shard: u16, destination: &'a str, key: Option<&'a str>) -> Option<Lane<'a>> {
+    let key = key.filter(|key| key.len() <= KEY_LIMIT)?;
+    Some((shard, destination, key))
+}
+
+/// The lanes of messages and of rows behind the cursor, each once.
+pub(super) fn lanes<'a>(
+    messages: impl IntoIterator<Item = &'a Message>,
+    behind: impl IntoIterator<Item = &'a Outline>,
+) -> BTreeSet<Lane<'a>> {
+    let of_messages = messages
+        .into_iter()
+        .filter_map(|message| lane(message.shard, &message.destination, message.key.as_deref()));
+    let of_rows = behind
+        .into_iter()
+        .filter_map(|row| lane(row.shard, &row.destination, row.key.as_deref()));
+    of_messages.chain(of_rows).collect()
 }
 
 /// A row of `read_heads.sql`.

@@ -12,6 +12,8 @@ use crate::{DeadReason, Held, Hold, Message, MessageId, NewHold, Timestamp, live
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod acted;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
+mod behind;
+#[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod columns;
 #[cfg(any(feature = "sqlite", feature = "postgres", feature = "mysql"))]
 mod desk;
@@ -168,6 +170,8 @@ pub struct Demand {
     pub lanes: Vec<LaneDemand>,
     /// How many bytes all of it may have.
     pub bytes: Bytes,
+    /// At most this many rows behind the cursors are looked at; 0 if none are.
+    pub behind: usize,
 }
 
 /// How many bytes a read may bring.
@@ -230,6 +234,9 @@ pub struct Found {
     pub more: bool,
     /// In how much time the next scheduled message is due, if one is.
     pub next_due: Option<Duration>,
+    /// Never-scheduled messages behind the cursors, known to the relay or not: the next part of them, then the first part again.
+    /// None of them can be a late commit that is still to be read as fresh.
+    pub behind: Vec<Outline>,
 }
 
 impl Found {
@@ -239,6 +246,23 @@ impl Found {
         let lanes = self.lanes.iter().all(|lane| lane.messages.is_empty());
         lanes && self.fresh.is_empty() && self.due.is_empty()
     }
+}
+
+/// A row as far as it tells which message it is. Texts that are too long for their columns are cut off, and stay too long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outline {
+    /// The message.
+    pub id: MessageId,
+    /// Its shard.
+    pub shard: u16,
+    /// How often it was redriven.
+    pub redrives: u32,
+    /// Its destination.
+    pub destination: String,
+    /// Its topic, if it is an event.
+    pub topic: Option<String>,
+    /// Its key, if it has one.
+    pub key: Option<String>,
 }
 
 /// The answer to a [`LaneDemand`].

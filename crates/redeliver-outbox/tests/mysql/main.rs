@@ -24,6 +24,7 @@ macro_rules! suite {
             mod overview;
             mod recovery;
             mod settle;
+            mod strays;
             mod tables;
             mod tenant;
         }

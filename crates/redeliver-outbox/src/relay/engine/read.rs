@@ -4,6 +4,8 @@ use redeliver::{Moment, clock};
 
 use super::{Engine, Event};
 use crate::{
+    limits,
+    plants::is_sound,
     relay::trouble::{Statement, Trouble},
     store::{Demand, Found, Lease, Reader, Result},
 };
@@ -17,6 +19,8 @@ pub(super) struct Reading {
     /// How long an idle relay waits before it looks again; doubles while there is nothing.
     pause: Duration,
     next: Moment,
+    /// When the rows behind the cursors are looked at again.
+    next_look: Moment,
     pub(super) trouble: Trouble,
 }
 
@@ -33,6 +37,7 @@ impl Reading {
             changes: Vec::new(),
             pause,
             next: Moment::ZERO,
+            next_look: Moment::ZERO,
             trouble: Trouble::default(),
         }
     }
@@ -86,9 +91,12 @@ impl Engine {
         {
             return;
         }
-        let Some(demand) = self.window.demand() else {
+        let Some(mut demand) = self.window.demand() else {
             return;
         };
+        if self.may_look_behind(now) {
+            demand.behind = limits::LOOK_BEHIND_ROWS;
+        }
         let Some(mut reader) = self.reading.reader.take() else {
             return;
         };
@@ -101,6 +109,12 @@ impl Engine {
                 took: clock::now().since(now),
             }
         }));
+    }
+
+    /// Whether the rows behind the cursors are to be looked at. What a refused verdict has put out of the window would come back by it too
+    /// early, and what a planted bug has lost would be found.
+    fn may_look_behind(&self, now: Moment) -> bool {
+        now >= self.reading.next_look && !self.stuck.has_unread() && is_sound()
     }
 
     /// When to look again, if nothing happens before. With the window full something will.
@@ -125,6 +139,9 @@ impl Engine {
         match result {
             Ok(found) => {
                 self.reading.trouble.worked(Statement::Read);
+                if demand.behind > 0 {
+                    self.reading.next_look = now.plus(limits::LOOK_BEHIND_EVERY);
+                }
                 self.anchor = Some((found.now, now));
                 self.count_read(&found);
                 self.plan_next_read(&found, now);

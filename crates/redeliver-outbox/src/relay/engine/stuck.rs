@@ -47,6 +47,11 @@ impl Stuck {
         self.verdicts.len()
     }
 
+    /// Whether messages were forgotten that are to be read again once the database takes verdicts.
+    pub(super) fn has_unread(&self) -> bool {
+        !self.unread.is_empty()
+    }
+
     /// Whether a destination has so many that it gets nothing more: each would be another one.
     pub(super) fn closes(&self, route: Option<usize>) -> bool {
         let count = self.counts.get(&route).copied().unwrap_or(0);

@@ -71,6 +71,11 @@ impl Window {
         for message in by_lane(found.due) {
             settlements.extend(self.take_in(message, Source::Due, now));
         }
+        // Last: what the same read has brought is known by now.
+        for outline in found.behind {
+            self.drop_vanished(&outline, &found.heads);
+            settlements.extend(self.find_behind(outline));
+        }
         let unchanged = self.asked.take().is_none_or(|asked| asked.settled.is_empty());
         if nothing && unchanged {
             self.acquit();
@@ -148,12 +153,16 @@ impl Window {
 
     /// Whether a message is held, or was settled since the read began that found it.
     pub(super) fn is_known(&self, id: MessageId) -> bool {
-        let asked = self.asked.as_ref();
-        let settled = asked.is_some_and(|asked| asked.settled.contains(&id));
         let aside = self.aside.get(&id.number());
         self.held.contains_key(&id.number())
             || aside.is_some_and(|aside| aside.is(id))
-            || (settled && !planted(Plant::OldReadBelieved))
+            || self.was_settled(id)
+    }
+
+    /// Whether a message was settled since the read under way began.
+    pub(super) fn was_settled(&self, id: MessageId) -> bool {
+        let asked = self.asked.as_ref();
+        asked.is_some_and(|asked| asked.settled.contains(&id)) && !planted(Plant::OldReadBelieved)
     }
 
     fn take_in(&mut self, message: Message, source: Source, now: Timestamp) -> Option<Settlement> {
@@ -232,7 +241,7 @@ impl Window {
         Some(Settlement::of(message, lease, Verdict::Postponed(until)))
     }
 
-    fn unknown_destination(&self, message: &Message) -> Verdict {
+    pub(super) fn unknown_destination(&self, message: &Message) -> Verdict {
         if message.is_event() {
             return fan_out::no_route(message);
         }
@@ -340,6 +349,11 @@ fn by_lane(due: Vec<Message>) -> impl Iterator<Item = Message> {
 /// The end of a message whose key is too long to be read: it is in no lane that could be read again.
 fn cut_key(message: &Message) -> Option<Verdict> {
     let key = message.key.as_ref().filter(|_| message.withheld.is_some())?;
+    long_key(key)
+}
+
+/// The end of a message whose key is too long.
+pub(super) fn long_key(key: &str) -> Option<Verdict> {
     let limit = limits::KEY_LIMIT;
     (key.len() > limit).then(|| Verdict::Dead {
         attempted: None,
@@ -361,7 +375,7 @@ fn never_scheduled_yet(message: &Message, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Held only until its verdict is written.
-fn busy(message: Message, lease: Lease, route: Option<usize>, source: Source) -> Held {
+pub(super) fn busy(message: Message, lease: Lease, route: Option<usize>, source: Source) -> Held {
     Held {
         message: Arc::new(message),
         lease,

@@ -29,6 +29,7 @@ impl Window {
             fresh,
             due: (room - fresh).max(1) + self.held_due + self.aside_due,
             lanes,
+            behind: 0,
             bytes: Bytes {
                 all: self.limits.bytes.saturating_sub(self.weight).max(1),
                 largest: self.limits.largest,

@@ -4,7 +4,7 @@
 use super::{LaneKey, Window};
 use crate::{
     plants::{Plant, planted},
-    store::{Head, Until},
+    store::{Head, Outline, Until},
 };
 
 impl Window {
@@ -60,5 +60,38 @@ impl Window {
                 self.schedule(&key, head.id.number(), Some(head.until));
             }
         }
+    }
+
+    /// A lane does not wait for a scheduled message that is gone from the database, deleted by hand for instance: before the row behind
+    /// the cursor, the read has found only these.
+    pub(super) fn drop_vanished(&mut self, row: &Outline, heads: &[Head]) {
+        let (Some(route), Some(key)) = (self.tracks.index(&row.destination), &row.key) else {
+            return;
+        };
+        let key = LaneKey::new(row.shard, route, key);
+        let Some(lane) = self
+            .lanes
+            .get(&key)
+            .filter(|lane| lane.is_blocked(row.id.number()))
+        else {
+            return;
+        };
+        let of_lane = heads
+            .iter()
+            .filter(|head| head.shard == row.shard && head.lane.destination == row.destination)
+            .filter(|head| head.lane.key == key.key);
+        let first = of_lane
+            .map(|head| head.id.number())
+            .min()
+            .unwrap_or(row.id.number());
+        let before: Vec<i64> = lane.scheduled().take_while(|&number| number < first).collect();
+        for number in before {
+            let settled = self.asked.iter().flat_map(|asked| &asked.settled);
+            let unwritten = self.held.contains_key(&number) || self.aside.contains_key(&number);
+            if !unwritten && settled.map(|id| id.number()).all(|settled| settled != number) {
+                self.lanes.entry(key.clone()).or_default().unschedule(number);
+            }
+        }
+        self.refresh(&key);
     }
 }

@@ -2,6 +2,7 @@
 
 mod admit;
 mod aside;
+mod behind;
 mod demand;
 mod heads;
 mod settled;
@@ -404,11 +405,17 @@ impl Window {
         }
         loop {
             let (route, number) = self.tracks.next()?;
-            let waiting = self.held.get_mut(&number);
             // What was let go while it waited for its turn leaves its number behind.
             // So does another message that had the number before.
-            let Some(held) = waiting.filter(|held| held.stage == Stage::Waiting && held.route == Some(route))
-            else {
+            let lanes = &self.lanes;
+            let is_its_turn = |held: &Held| {
+                let lane = held.lane.as_ref().and_then(|key| lanes.get(key));
+                lane.is_none_or(|lane| lane.has_turn(number) || planted(Plant::TurnEndsAtSend))
+            };
+            let waiting = self.held.get_mut(&number).filter(|held| {
+                held.stage == Stage::Waiting && held.route == Some(route) && is_its_turn(held)
+            });
+            let Some(held) = waiting else {
                 continue;
             };
             let count_first = (held.suspect || self.tracks.counts_first(route)) && !held.counted;

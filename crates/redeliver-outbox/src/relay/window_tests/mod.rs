@@ -42,6 +42,13 @@ enum Step {
         key: Option<u8>,
         delay: i64,
     },
+    /// A row with a number that the database has not given, as many numbers back.
+    Forge {
+        shard: u16,
+        destination: usize,
+        key: Option<u8>,
+        back: i64,
+    },
     /// A read begins, or the one that is under way ends.
     Read,
     /// The outcome of the n-th message on its way: delivered, to be retried after so long, dead, dead and parked.
@@ -80,6 +87,8 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => (0..2_u16, 0..3_usize, proptest::option::of(0..3_u8), prop_oneof![4 => Just(0), 1 => 1..30_i64])
             .prop_map(|(shard, destination, key, delay)| Step::Insert { shard, destination, key, delay }),
+        1 => (0..2_u16, 0..3_usize, proptest::option::of(0..3_u8), 1..40_i64)
+            .prop_map(|(shard, destination, key, back)| Step::Forge { shard, destination, key, back }),
         4 => Just(Step::Read),
         5 => (0..8_usize, 0..8_u8).prop_map(|(which, how)| Step::End { which, how }),
         4 => (1..6_usize).prop_map(|how_many| Step::Settle { how_many }),
@@ -108,6 +117,8 @@ struct World {
     /// The epochs when the read under way began.
     epochs_asked: HashMap<u16, i64>,
     last: i64,
+    /// Numbers that were forged.
+    forged: BTreeSet<i64>,
     acts: u64,
     /// The act of an operator that made a message live again.
     live_since: BTreeMap<i64, u64>,
@@ -151,6 +162,7 @@ impl World {
             epochs: HashMap::new(),
             epochs_asked: HashMap::new(),
             last: 0,
+            forged: BTreeSet::new(),
             acts: 0,
             live_since: BTreeMap::new(),
             held: BTreeSet::new(),
@@ -182,11 +194,17 @@ impl World {
                 key,
                 delay,
             } => self.insert(shard, destination, key, delay),
+            Step::Forge {
+                shard,
+                destination,
+                key,
+                back,
+            } => self.forge(shard, destination, key, back),
             Step::Read => match self.reading.take() {
                 Some((demand, found)) => self.admit(&demand, found),
                 None => {
                     self.unpark();
-                    let demand = self.window.demand();
+                    let demand = self.demand();
                     self.epochs_asked.clone_from(&self.epochs);
                     self.reading = demand.map(|demand| {
                         let found = self.rows.read(&demand);
@@ -196,7 +214,7 @@ impl World {
             },
             Step::FailRead => {
                 if self.reading.is_none()
-                    && let Some(demand) = self.window.demand()
+                    && let Some(demand) = self.demand()
                 {
                     self.window.read_failed(&demand);
                 }
@@ -278,10 +296,27 @@ impl World {
         self.pending.extend(self.window.admit(found, demand));
     }
 
+    fn demand(&mut self) -> Option<Demand> {
+        let demand = self.window.demand()?;
+        Some(Demand { behind: 3, ..demand })
+    }
+
+    /// The numbers in between are free for others.
     fn insert(&mut self, shard: u16, destination: usize, key: Option<u8>, delay: i64) {
-        self.last += 1;
+        self.last += 2;
+        self.put(self.last, shard, destination, key, delay);
+    }
+
+    fn forge(&mut self, shard: u16, destination: usize, key: Option<u8>, back: i64) {
+        let number = self.last + 1 - 2 * back;
+        if number > 0 && self.forged.insert(number) {
+            self.put(number, shard, destination, key, 0);
+        }
+    }
+
+    fn put(&mut self, number: i64, shard: u16, destination: usize, key: Option<u8>, delay: i64) {
         let message = Message {
-            id: MessageId::new(self.last, 7),
+            id: MessageId::new(number, 7),
             shard,
             destination: ["a", "b", "nowhere"][destination].to_owned(),
             topic: None,
@@ -302,7 +337,7 @@ impl World {
             interrupted: false,
             withheld: None,
         };
-        self.rows.live.insert(self.last, message);
+        self.rows.live.insert(number, message);
     }
 
     fn redrive(&mut self, all: bool) {
@@ -393,6 +428,8 @@ impl World {
                     row.key == turn.message.key
                         && row.destination == turn.message.destination
                         && row.number() < number
+                        // Nobody knows of it before the look has come to it.
+                        && !self.forged.contains(&row.number())
                         && since(row.number()) <= since(number)
                 });
                 assert!(
@@ -499,7 +536,77 @@ fn a_lane_whose_head_was_discarded_continues_although_the_answer_was_lost() {
         world.take(step);
     }
     world.finish();
-    assert_eq!(world.rows.delivered, [2]);
+    assert_eq!(world.rows.delivered, [4]);
+}
+
+/// A forged number behind the cursor, in a lane whose other messages are done, and without a key.
+#[test]
+fn a_row_that_appears_behind_the_cursor_is_sent() {
+    for key in [Some(0), None] {
+        let mut world = World::new(LIMITS);
+        for _ in 0..3 {
+            world.insert(0, 0, key, 0);
+        }
+        world.finish();
+        world.forge(0, 0, key, 2);
+        world.finish();
+        assert_eq!(world.rows.delivered, [2, 4, 6, 3]);
+    }
+}
+
+/// Somebody deletes the row of a scheduled message that others of its lane wait for.
+#[test]
+fn a_lane_does_not_wait_for_a_message_that_is_gone() {
+    let mut world = World::new(LIMITS);
+    world.insert(0, 0, Some(0), 30);
+    world.insert(0, 0, Some(0), 0);
+    for step in [Step::Read, Step::Read, Step::Settle { how_many: 9 }] {
+        world.take(step);
+    }
+    let waiting = |row: &&Message| row.next_attempt_at.is_some();
+    let head = world.rows.live.values().find(waiting).unwrap().number();
+    world.rows.live.remove(&head);
+    let left: Vec<i64> = world.rows.live.keys().copied().collect();
+    world.finish();
+    assert_eq!(world.rows.delivered, left);
+}
+
+/// A copy of the tables, from before a message was scheduled, takes their place.
+#[test]
+fn a_lane_does_not_wait_for_a_time_that_the_database_does_not_know() {
+    let mut world = World::new(LIMITS);
+    world.insert(0, 0, Some(0), 30);
+    world.insert(0, 0, Some(0), 0);
+    let copy = world.rows.live.clone();
+    for step in [Step::Read, Step::Read, Step::Settle { how_many: 9 }] {
+        world.take(step);
+    }
+    assert!(world.rows.live[&2].next_attempt_at.is_some());
+    world.rows.live = copy;
+    world.finish();
+    assert_eq!(world.rows.delivered, [2, 4]);
+}
+
+/// The row of a message that was settled while the read was under way is not taken for another one.
+#[test]
+fn a_look_from_before_a_settle_sends_nothing_twice() {
+    for key in [Some(0), None] {
+        let mut world = World::new(LIMITS);
+        world.insert(0, 0, key, 0);
+        world.insert(0, 2, key, 0);
+        for step in [Step::Read, Step::Read, Step::Read] {
+            world.take(step);
+        }
+        let found = world.reading.as_ref().map(|(_, found)| found.behind.len());
+        assert_eq!(found, Some(2), "both are behind the cursor");
+        world.end(0, 0);
+        for step in [Step::Settle { how_many: 9 }, Step::Read] {
+            world.take(step);
+        }
+        assert!(world.on_the_way.is_empty() && world.rows.live.is_empty());
+        world.finish();
+        assert_eq!(world.rows.delivered, [2]);
+    }
 }
 
 proptest! {

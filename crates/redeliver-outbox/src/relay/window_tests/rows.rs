@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     Message, Timestamp,
     store::{
-        AfterDeath, Claimed, Demand, Found, Head, LaneFound, LaneId, Lease, Left, ParkedLane, Settlement,
-        Until, Verdict,
+        AfterDeath, Claimed, Demand, Found, Head, LaneFound, LaneId, Lease, Left, Outline, ParkedLane,
+        Settlement, Until, Verdict,
     },
 };
 
@@ -22,6 +22,8 @@ pub(super) struct Rows {
     pub(super) resumes: u32,
     pub(super) delivered: Vec<i64>,
     pub(super) dead: BTreeMap<i64, Message>,
+    /// The last row that the look behind the cursors has come to.
+    pub(super) looked: (u16, i64),
 }
 
 /// What a database says of a lane.
@@ -131,6 +133,7 @@ impl Rows {
             messages.truncate(asked.limit);
             found.lanes.push(LaneFound { messages, complete });
         }
+        found.behind = self.look(demand.behind);
         for (&shard, cursor) in &mut self.cursors {
             let room = demand.fresh - found.fresh.len();
             let rows = self
@@ -172,6 +175,10 @@ impl Rows {
             .chain(&found.fresh)
             .chain(&found.due)
             .filter_map(|row| Some((row.shard, lane_of(row)?)))
+            .chain(found.behind.iter().filter_map(|row| {
+                let (destination, key) = (row.destination.clone(), row.key.clone()?);
+                Some((row.shard, LaneId { destination, key }))
+            }))
             .collect();
         let head = |row: &Message| {
             let until = match row.next_attempt_at? {
@@ -191,6 +198,19 @@ impl Rows {
             of_lane.take(2).collect()
         };
         lanes.iter().flat_map(first).collect()
+    }
+
+    /// The next rows behind the cursors, or the first ones again.
+    fn look(&mut self, at_most: usize) -> Vec<Outline> {
+        let passed = |row: &&Message| self.cursors.get(&row.shard).is_some_and(|&to| row.number() <= to);
+        let never_scheduled = self.live.values().filter(|row| row.next_attempt_at.is_none());
+        let mut rows: Vec<Outline> = never_scheduled.filter(passed).map(outline).collect();
+        rows.sort_by_key(|row| (row.shard, row.id.number()));
+        rows.retain(|row| (row.shard, row.id.number()) > self.looked);
+        rows.truncate(at_most);
+        let last = rows.last().filter(|_| rows.len() == at_most);
+        self.looked = last.map_or((0, 0), |row| (row.shard, row.id.number()));
+        rows
     }
 
     pub(super) fn settle(&mut self, settlement: &Settlement) {
@@ -274,6 +294,17 @@ fn lane_of(row: &Message) -> Option<LaneId> {
         destination: row.destination.clone(),
         key,
     })
+}
+
+fn outline(row: &Message) -> Outline {
+    Outline {
+        id: row.id,
+        shard: row.shard,
+        redrives: row.redrives,
+        destination: row.destination.clone(),
+        topic: row.topic.clone(),
+        key: row.key.clone(),
+    }
 }
 
 fn freed((shard, lane): &(u16, LaneId), head: i64) -> (u16, ParkedLane) {

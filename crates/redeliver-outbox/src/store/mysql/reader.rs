@@ -30,22 +30,24 @@ use super::{
 use crate::{
     Message,
     store::{
-        Demand, Found, Head, LaneDemand, LaneFound, Lease, Reader, Result,
+        Demand, Found, LaneDemand, LaneFound, Lease, Reader, Result,
         acted::{Acted, Told, acted},
+        behind::Behind,
         columns::{Columns as _, Known as _, message},
         heads,
     },
 };
 
+mod head;
 mod late;
+mod look;
+mod strays;
 mod weigh;
 
 /// How often the server is asked who is writing: rarely, because each question keeps it from making a new list.
 const LISTING_SOONEST: Duration = Duration::from_millis(250);
 /// The same while only old lists come back.
 const LISTING_LATEST: Duration = Duration::from_secs(4);
-/// The most lanes whose heads one statement looks up.
-const HEADS_A_STATEMENT: usize = 64;
 /// No payload is longer.
 const LONGEST_PAYLOAD: usize = 1 << 32;
 
@@ -59,6 +61,9 @@ pub(super) struct MySqlReader {
     /// Set where other servers write to the same tables.
     cluster: Option<&'static str>,
     told: Told,
+    behind: Behind,
+    /// Whether the last look met rows with numbers below 1.
+    strays: bool,
     next_listing: Moment,
     listing_interval: Duration,
 }
@@ -112,6 +117,8 @@ impl MySqlReader {
             met: Met::default(),
             cluster: None,
             told: Told::default(),
+            behind: Behind::default(),
+            strays: false,
             next_listing: Moment::ZERO,
             listing_interval: LISTING_SOONEST,
         }
@@ -125,6 +132,12 @@ impl MySqlReader {
         let now = clock::now();
         let store = self.store.clone();
         let mut connection = store.connection().await?;
+        // What is refused here must not keep the others from being read.
+        if std::mem::take(&mut self.strays)
+            && let Err(error) = strays::renumber(&store, &mut connection).await
+        {
+            tracing::warn!(target: "redeliver", "rows with a number below 1 cannot be given another one: {error}");
+        }
         if self.segments.want_listing(now) && now >= self.next_listing {
             let mut work = Work::snapshot(&store, &mut connection).await?;
             let listing = writers::listing(&mut work).await?;
@@ -132,11 +145,14 @@ impl MySqlReader {
             self.note(listing, now);
         }
         let mut work = Work::snapshot(&store, &mut connection).await?;
+        let begun = clock::now();
         let (mut found, mut probed, remembered) = self.probe(&mut work).await?;
+        let round_trip = clock::now().since(begun);
         if !probed.is_empty() && self.reach(&mut work, remembered, now).await? {
             (found, probed, _) = self.probe(&mut work).await?;
         }
         let acted = self.acted(&mut work).await?;
+        let looked = self.look_behind(&mut work, demand.behind, round_trip).await?;
         let payload = demand.bytes.at_first(rows_asked_for(demand, &probed));
         // A power of two, so that there are few statements for the server to keep.
         let payload = 1 << payload.max(1).ilog2();
@@ -158,13 +174,18 @@ impl MySqlReader {
         weigh::fresh(&mut work, demand, &mut fresh).await?;
         (found.due, found.more) = due(&mut work, demand.due, payload, &probed).await?;
         found.more |= weigh::due(&mut work, demand, &mut found.due).await?;
-        found.heads = heads(&mut work, &probed, &found, &fresh).await?;
+        let of_lanes = found.lanes.iter().flat_map(|lane| &lane.messages);
+        let messages = of_lanes
+            .chain(&found.due)
+            .chain(fresh.messages.iter().map(|(message, _)| message));
+        found.heads = head::heads(&mut work, &probed, heads::lanes(messages, &looked.found)).await?;
         work.commit().await?;
         self.remember(&fresh, &found, now);
         found.more |= fresh.more;
         found.caught_up = fresh.caught_up;
         found.fresh = fresh.messages.into_iter().map(|(message, _)| message).collect();
         self.told = self.told.tell(acted, &mut found);
+        found.behind = self.have_looked(looked, demand.behind);
         Ok(found)
     }
 
@@ -429,35 +450,6 @@ async fn due(
     Ok((found, more))
 }
 
-/// The first scheduled messages of each lane that the read has a message of.
-async fn heads(work: &mut Work<'_>, probed: &[Probed], found: &Found, fresh: &Fresh) -> Result<Vec<Head>> {
-    let scheduled: BTreeSet<u16> = probed
-        .iter()
-        .filter(|probed| probed.scheduled)
-        .map(|probed| probed.shard)
-        .collect();
-    let of_lanes = found.lanes.iter().flat_map(|lane| &lane.messages);
-    let fresh = fresh.messages.iter().map(|(message, _)| message);
-    let lanes = heads::lanes(of_lanes.chain(&found.due).chain(fresh));
-    let lanes: Vec<heads::Lane<'_>> = lanes
-        .into_iter()
-        .filter(|(shard, ..)| scheduled.contains(shard))
-        .collect();
-    let mut read = Vec::new();
-    for some in lanes.chunks(HEADS_A_STATEMENT) {
-        // As many as a power of two, so that there are few statements for the server to keep; the last one again if need be.
-        let count = some.len().next_power_of_two();
-        let sql = vec![include_str!("sql/read_heads.sql"); count].join("UNION ALL\n");
-        let padding = std::iter::repeat_n(some.last(), count - some.len()).flatten();
-        let values = some.iter().chain(padding).flat_map(|&(shard, destination, key)| {
-            [Value::from(key), shard.into(), destination.into(), key.into()]
-        });
-        let values = Params::Positional(values.collect());
-        read.extend(work.read(&sql, values, heads::head).await?);
-    }
-    Ok(read)
-}
-
 impl Reader for MySqlReader {
     fn own(&mut self, lease: Lease) {
         self.disown(lease.shard);
@@ -469,6 +461,7 @@ impl Reader for MySqlReader {
         self.seen.remove(&shard);
         self.segments.forget(shard);
         self.told.forget(shard);
+        self.behind.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {

@@ -72,6 +72,7 @@ fn migrations(store: &MySqlStore, layout: Layout) -> Vec<Migration> {
     schema::migrations(&STEPS, |statements| {
         let statements = statements
             .replace("{shard_of_row}", &of_row)
+            .replace("{shards}", &count.to_string())
             .replace("{shard_rows}", &rows.join(", "));
         store.sql(&statements).into_owned()
     })

@@ -16,6 +16,7 @@ use crate::{
     state::{Event, Place, State, apply},
     store::{
         AfterDeath, Attempted, History, INTERRUPTED, Result, Settled, Settlement, Until, Verdict, WorkerId,
+        columns::Known as _,
     },
 };
 
@@ -179,7 +180,7 @@ async fn identified(work: &mut Work<'_>, dead: &[Dead]) -> Result<Vec<Json>> {
     let mut destinations = BTreeMap::new();
     let statement = include_str!("sql/destinations_of.sql");
     for mut row in work.rows(statement, (row::list(&numbers),)).await? {
-        destinations.insert(row.take::<i64>()?, row.take::<String>()?);
+        destinations.insert(row.take::<i64>()?, row.known_text()?);
     }
     let row = |letter: &Dead| {
         let destination = destinations.get(&letter.number).map_or("", String::as_str);

@@ -1,13 +1,14 @@
 //! The way through the rows of the shards that a worker owns.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
     sync::Arc,
 };
 
 use futures_core::future::BoxFuture;
 use futures_util::future::{try_join_all, try_join4, try_join5};
+use redeliver::clock;
 use tokio_postgres::types::Type;
 
 use super::{
@@ -23,10 +24,13 @@ use crate::{
     store::{
         Demand, Found, Head, LaneDemand, LaneFound, Lease, Reader,
         acted::{Told, acted},
+        behind::Behind,
         heads,
         weigh::{self, Key, Room},
     },
 };
+
+mod look;
 
 /// One read is one transaction with one snapshot. Within it the rows that late commits have put behind the cursors are found
 /// together with the rows before them: a late row that waited for a snapshot of its own would come after its lane's next one.
@@ -43,6 +47,7 @@ pub(super) struct PostgresReader {
     /// The run of the server and of the sequence that was read last.
     run: Option<String>,
     told: Told,
+    behind: Behind,
     /// Which shard comes first at the next read: none must wait behind the others for ever.
     turn: usize,
 }
@@ -83,6 +88,7 @@ impl PostgresReader {
             seen: None,
             run: None,
             told: Told::default(),
+            behind: Behind::default(),
             turn: 0,
         }
     }
@@ -90,6 +96,7 @@ impl PostgresReader {
     async fn read_on(&mut self, inner: &Inner, demand: &Demand) -> Result<Found> {
         let mut session = inner.session().await?;
         session.opens();
+        let begun = clock::now();
         let shards: Vec<i16> = self.cursors.keys().map(|&shard| value::shard(shard)).collect();
         let parameters: [Parameter<'_>; 1] = [(&shards, Type::INT2_ARRAY)];
         // The sequence in a statement of its own, before the one that learns the next transaction.
@@ -101,7 +108,9 @@ impl PostgresReader {
         )
         .await?;
         let now = Now::of(&sequence, &moment)?;
+        let round_trip = clock::now().since(begun);
         self.begin_again_where_commits_may_be_lost(&now);
+        let looked = self.look_behind(&session, demand.behind, round_trip).await?;
 
         let spans = self.segments.to_read(&now.snapshot);
         let fresh = demand.fresh > 0 && (!spans.is_empty() || !self.nothing_new(&now));
@@ -120,14 +129,17 @@ impl PostgresReader {
             let mut got = self.get(&session, demand, limits, &spans, &now).await?;
             let mut late = self.late(&session, demand, limits, &got, &now).await?;
             self.weigh(&session, demand, &mut got, &mut late).await?;
-            found.heads = heads(&session, &now, got.messages().chain(&late.messages)).await?;
+            let lanes = heads::lanes(got.messages().chain(&late.messages), &looked.found);
+            found.heads = heads(&session, &now, lanes).await?;
             session.commit().await?;
             self.take(&mut found, demand, limits, got, late, &now);
         } else {
+            found.heads = heads(&session, &now, heads::lanes([], &looked.found)).await?;
             session.commit().await?;
         }
         session.closed();
         self.told = self.told.tell(acted, &mut found);
+        found.behind = self.have_looked(looked, demand.behind);
         Ok(found)
     }
 
@@ -505,17 +517,13 @@ async fn late_numbers(session: &Session<'_>, spans: &[Span], limits: Limits) -> 
         .collect()
 }
 
-/// The first scheduled messages of each lane of these messages.
-async fn heads<'a>(
-    session: &Session<'_>,
-    now: &Now,
-    messages: impl Iterator<Item = &'a Message>,
-) -> Result<Vec<Head>> {
+/// The first scheduled messages of each lane.
+async fn heads(session: &Session<'_>, now: &Now, lanes: BTreeSet<heads::Lane<'_>>) -> Result<Vec<Head>> {
     if !now.due && now.next_due.is_none() {
         return Ok(Vec::new());
     }
     let (mut destinations, mut keys) = (Vec::new(), Vec::new());
-    for (_, destination, key) in heads::lanes(messages) {
+    for (_, destination, key) in lanes {
         destinations.push(destination);
         keys.push(key);
     }
@@ -544,6 +552,7 @@ impl Reader for PostgresReader {
         self.cursors.remove(&shard);
         self.segments.forget(shard);
         self.told.forget(shard);
+        self.behind.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {

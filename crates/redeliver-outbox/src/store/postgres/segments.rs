@@ -202,6 +202,16 @@ impl Segments {
         self.add(pending, Passed { span, returned, kept });
     }
 
+    /// Where the first stretch of each shard begins that may get late rows.
+    pub(super) fn lowest(&self) -> BTreeMap<u16, i64> {
+        let mut lowest = BTreeMap::new();
+        for Span { shard, beyond, .. } in self.0.values().flatten().map(|passed| passed.span) {
+            let first = lowest.entry(shard).or_insert(beyond);
+            *first = beyond.min(*first);
+        }
+        lowest
+    }
+
     /// Nothing of this shard matters any longer.
     pub(super) fn forget(&mut self, shard: u16) {
         for passed in self.0.values_mut() {

@@ -1,8 +1,10 @@
-//! The way forward through the rows. SQLite has one writer at a time: numbers commit in their order, and nothing is ever behind.
+//! The way forward through the rows. SQLite has one writer at a time: numbers commit in their order, and only rows that bring a number of
+//! their own are ever behind.
 
 use std::collections::BTreeMap;
 
 use futures_core::future::BoxFuture;
+use redeliver::clock;
 
 use super::{
     SqliteStore,
@@ -13,8 +15,9 @@ use crate::{
     Message, Timestamp,
     plants::{Plant, planted},
     store::{
-        Demand, Found, Head, LaneDemand, LaneFound, Lease, Reader, Result,
+        Demand, Found, Head, LaneDemand, LaneFound, Lease, Outline, Reader, Result,
         acted::{Told, acted},
+        behind::{Behind, outline},
         columns::message,
         heads,
         weigh::{self, Room},
@@ -37,6 +40,7 @@ struct Place {
     /// The shard that was read first the last time: the next one is first the next time, or a full shard would starve the others.
     first: u16,
     told: Told,
+    behind: Behind,
     /// The last number that was given when it was last asked.
     sequence: i64,
     /// Which file the last read was of, of those that had the name one after the other.
@@ -71,6 +75,7 @@ impl Reader for SqliteReader {
     fn disown(&mut self, shard: u16) {
         self.place.cursors.remove(&shard);
         self.place.told.forget(shard);
+        self.place.behind.forget(shard);
     }
 
     fn read<'a>(&'a mut self, demand: &'a Demand) -> BoxFuture<'a, Result<Found>> {
@@ -120,6 +125,7 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
         cut = scale.weigh(session, &mut Room::of(demand.bytes).part(4), &mut strange, one)?;
         found.due.extend(strange);
     }
+    found.behind = look_behind(session, &mut place, demand.behind)?;
     let more_due = more_due || cut || (demand.due > 0 && found.due.len() == demand.due);
     let more_fresh = read_fresh(session, &mut place, demand, &scale, &mut found)?;
     found.more = more_due || more_fresh;
@@ -136,7 +142,7 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
 /// The first scheduled messages of each lane that the read has a message of.
 fn read_heads(session: &Session<'_>, found: &Found) -> Done<Vec<Head>> {
     let of_lanes = found.lanes.iter().flat_map(|lane| &lane.messages);
-    let lanes = heads::lanes(of_lanes.chain(&found.fresh).chain(&found.due));
+    let lanes = heads::lanes(of_lanes.chain(&found.fresh).chain(&found.due), &found.behind);
     let mut found_heads = Vec::new();
     if lanes.is_empty() || !session.row(include_str!("sql/has_heads.sql"), [], |row| row.get(0))? {
         return Ok(found_heads);
@@ -166,6 +172,30 @@ fn read_odd_heads(session: &Session<'_>, (_, destination, key): heads::Lane<'_>)
     }
     found.sort_unstable_by_key(|head| head.id.number());
     found.truncate(2);
+    Ok(found)
+}
+
+/// The next part of the rows behind the cursors.
+fn look_behind(session: &Session<'_>, place: &mut Place, at_most: usize) -> Done<Vec<Outline>> {
+    if at_most == 0 {
+        return Ok(Vec::new());
+    }
+    let ends: Vec<(u16, i64)> = place
+        .cursors
+        .iter()
+        .map(|(&shard, &cursor)| (shard, cursor))
+        .collect();
+    let plan = place.behind.plan(&ends);
+    let begun = clock::now();
+    let mut found = Vec::new();
+    for stretch in &plan.stretches {
+        let room = row::limit(at_most - found.len());
+        let values = (stretch.shard, stretch.above, stretch.to, room);
+        found.extend(session.read(include_str!("sql/read_behind.sql"), values, outline)?);
+    }
+    place
+        .behind
+        .looked(&plan, &found, at_most, clock::now().since(begun));
     Ok(found)
 }
 

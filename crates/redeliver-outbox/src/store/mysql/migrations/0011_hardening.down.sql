@@ -1,3 +1,5 @@
+ALTER TABLE redeliver_outbox DROP CONSTRAINT local_redeliver_outbox_shard;
+
 CREATE OR REPLACE VIEW redeliver_messages_live AS
 SELECT
     LOWER(CONCAT(

@@ -57,3 +57,7 @@ LEFT JOIN redeliver_lanes l ON l.shard = m.shard AND l.digest = UNHEX(SHA2(CONCA
 -- A number may be given twice, after a restore or a reset of AUTO_INCREMENT: a dead letter is known by its whole id, and none stands in
 -- another's way.
 ALTER TABLE redeliver_dead DROP PRIMARY KEY, ADD PRIMARY KEY (number, salt);
+
+-- A shard that does not exist has no owner who would read its rows.
+UPDATE redeliver_outbox SET shard = {shard_of_row} WHERE shard NOT BETWEEN 0 AND {shards} - 1;
+ALTER TABLE redeliver_outbox ADD CONSTRAINT local_redeliver_outbox_shard CHECK (shard BETWEEN 0 AND {shards} - 1);

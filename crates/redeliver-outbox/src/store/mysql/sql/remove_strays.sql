@@ -1,0 +1,1 @@
+DELETE FROM redeliver_outbox WHERE number <= ?
