@@ -90,6 +90,8 @@ impl Lane {
 
     /// Takes a message in, or lets it go if there is no room for it now, or if what stands before it will take its time.
     pub(super) fn push(&mut self, number: i64, room: bool) -> bool {
+        // It is not scheduled in the database: that it is to be was never written.
+        self.scheduled.remove(&number);
         // A late one that belongs before others that are here already has room: to let it go would block them in memory.
         let amid = self.queue.last().is_some_and(|&last| number < last);
         let beyond = self.spilled_from.is_some_and(|from| number >= from);
@@ -241,6 +243,12 @@ impl Lane {
         }
     }
 
+    /// The message whose verdict the database refuses, if nothing but that stops the lane.
+    pub(super) fn stuck_behind(&self) -> Option<i64> {
+        self.turn
+            .filter(|_| self.stuck && !self.held && self.parked.is_none())
+    }
+
     /// Whose turn it is, and that an operator does not want to go.
     pub(super) fn turn_in_vain(&self) -> Option<i64> {
         self.turn.filter(|_| self.held)
@@ -306,6 +314,18 @@ mod tests {
         lane.end_turn(5);
         assert_eq!(lane.wish(), Wish::Wait);
         assert_eq!(lane.push_due(6), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(6));
+        lane.take_turn(6);
+        lane.end_turn(6);
+        assert_eq!(lane.wish(), Wish::Read(7));
+    }
+
+    #[test]
+    fn a_message_that_was_never_scheduled_after_all_goes() {
+        let mut lane = Lane::default();
+        assert!(lane.schedule(6, None).is_empty());
+        assert!(!lane.push(7, true));
+        assert!(lane.push(6, true));
         assert_eq!(lane.wish(), Wish::Go(6));
         lane.take_turn(6);
         lane.end_turn(6);
