@@ -261,6 +261,7 @@ impl Lane {
     /// A read takes over what was let go so far. What is let go from now on is another story.
     pub(super) fn begin_read(&mut self) {
         debug_assert!(self.reading.is_none(), "a lane is read once at a time");
+        debug_assert!(self.spilled_from.is_some(), "there is something to read");
         self.reading = self.spilled_from.take();
     }
 
@@ -281,6 +282,36 @@ impl Lane {
 
     pub(super) fn waiting(&self) -> usize {
         self.queue.len()
+    }
+
+    #[cfg(debug_assertions)]
+    pub(super) const fn turn(&self) -> Option<i64> {
+        self.turn
+    }
+
+    #[cfg(debug_assertions)]
+    pub(super) fn is_queued(&self, number: i64) -> bool {
+        self.queue.contains(&number)
+    }
+
+    /// A message has one place, and what is in memory is known to the window.
+    #[cfg(debug_assertions)]
+    pub(super) fn check(&self, is_known: impl Fn(i64) -> bool) {
+        for &number in self.queue.iter().chain(&self.turn) {
+            debug_assert!(is_known(number), "nobody holds {number}: {self:?}");
+            debug_assert!(
+                !self.scheduled.contains_key(&number),
+                "{number} waits for its turn and for its time: {self:?}"
+            );
+        }
+        debug_assert!(
+            self.turn.is_none_or(|turn| !self.queue.contains(&turn)),
+            "twice in its lane: {self:?}"
+        );
+        debug_assert!(
+            !self.stuck || self.turn.is_some(),
+            "a verdict that is refused ends no turn: {self:?}"
+        );
     }
 }
 

@@ -267,6 +267,11 @@ impl Engine {
     }
 
     fn count_stuck(&self) {
+        debug_assert_eq!(
+            self.stuck.counts.values().sum::<usize>(),
+            self.stuck.len(),
+            "each refused verdict is counted once"
+        );
         self.relay.figures.stuck.set(self.stuck.len() as u64);
     }
 }

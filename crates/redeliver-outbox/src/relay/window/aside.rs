@@ -32,6 +32,16 @@ impl Aside {
     pub(super) const fn is_of(&self, shard: u16) -> bool {
         self.lease.shard == shard
     }
+
+    #[cfg(debug_assertions)]
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    #[cfg(debug_assertions)]
+    pub(super) fn is_in(&self, lane: &LaneKey) -> bool {
+        self.lane.as_ref() == Some(lane)
+    }
 }
 
 impl Window {
