@@ -61,7 +61,7 @@ pub(super) struct Life {
     /// When the database failed it or kept it waiting.
     pub(super) troubles: Vec<u64>,
     pub(super) stopped_unclean: Option<u64>,
-    /// What it holds that is being sent, or whose verdict is not written yet.
+    /// What it holds that is being sent, or whose verdict is not written yet and was not refused.
     pub(super) busy: BTreeMap<i64, LeaseSeen>,
     /// How many attempts are under way, by destination.
     pub(super) flying: BTreeMap<String, usize>,

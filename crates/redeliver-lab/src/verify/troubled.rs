@@ -251,6 +251,11 @@ impl Store for Troubled {
         if let Some(number) = self.refused(settlements) {
             return Box::pin(async move {
                 self.tell("settle", "refused for one message");
+                // Alone, it has left the relay's memory: the relay keeps the verdict only.
+                if settlements.len() == 1 {
+                    let mut state = self.world.state();
+                    state.records.life(self.control.process).busy.remove(&number);
+                }
                 let what = format!("a trigger refuses message {number}");
                 Err(StoreError::new(StoreErrorKind::Refused, what))
             });

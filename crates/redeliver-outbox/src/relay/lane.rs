@@ -92,6 +92,8 @@ impl Lane {
 
     /// Takes a message in, or lets it go if there is no room for it now, or if what stands before it will take its time.
     pub(super) fn push(&mut self, number: i64, room: bool) -> bool {
+        // It is not scheduled in the database: that it is to be was never written.
+        self.scheduled.remove(&number);
         // A late one that belongs before others that are here already has room: to let it go would block them in memory.
         let amid = self.queue.last().is_some_and(|&last| number < last);
         let beyond = self.spilled_from.is_some_and(|from| number >= from);
@@ -253,6 +255,12 @@ impl Lane {
         }
     }
 
+    /// The message whose verdict the database refuses, if nothing but that stops the lane.
+    pub(super) fn stuck_behind(&self) -> Option<i64> {
+        self.turn
+            .filter(|_| self.stuck && !self.held && self.parked.is_none())
+    }
+
     /// Whose turn it is, and that an operator does not want to go.
     pub(super) fn turn_in_vain(&self) -> Option<i64> {
         self.turn.filter(|_| self.held)
@@ -265,6 +273,7 @@ impl Lane {
     /// A read takes over what was let go so far. What is let go from now on is another story.
     pub(super) fn begin_read(&mut self) {
         debug_assert!(self.reading.is_none(), "a lane is read once at a time");
+        debug_assert!(self.spilled_from.is_some(), "there is something to read");
         self.reading = self.spilled_from.take();
     }
 
@@ -312,6 +321,36 @@ impl Lane {
     pub(super) fn scheduled(&self) -> impl Iterator<Item = i64> {
         self.scheduled.keys().copied()
     }
+
+    #[cfg(debug_assertions)]
+    pub(super) const fn turn(&self) -> Option<i64> {
+        self.turn
+    }
+
+    #[cfg(debug_assertions)]
+    pub(super) fn is_queued(&self, number: i64) -> bool {
+        self.queue.contains(&number)
+    }
+
+    /// A message has one place, and what is in memory is known to the window.
+    #[cfg(debug_assertions)]
+    pub(super) fn check(&self, is_known: impl Fn(i64) -> bool) {
+        for &number in self.queue.iter().chain(&self.turn) {
+            debug_assert!(is_known(number), "nobody holds {number}: {self:?}");
+            debug_assert!(
+                !self.scheduled.contains_key(&number),
+                "{number} waits for its turn and for its time: {self:?}"
+            );
+        }
+        debug_assert!(
+            self.turn.is_none_or(|turn| !self.queue.contains(&turn)),
+            "twice in its lane: {self:?}"
+        );
+        debug_assert!(
+            !self.stuck || self.turn.is_some(),
+            "a verdict that is refused ends no turn: {self:?}"
+        );
+    }
 }
 
 #[cfg(test)]
@@ -344,6 +383,18 @@ mod tests {
         lane.end_turn(5);
         assert_eq!(lane.wish(), Wish::Wait);
         assert_eq!(lane.push_due(6), Due::Taken);
+        assert_eq!(lane.wish(), Wish::Go(6));
+        lane.take_turn(6);
+        lane.end_turn(6);
+        assert_eq!(lane.wish(), Wish::Read(7));
+    }
+
+    #[test]
+    fn a_message_that_was_never_scheduled_after_all_goes() {
+        let mut lane = Lane::default();
+        assert!(lane.schedule(6, None).is_empty());
+        assert!(!lane.push(7, true));
+        assert!(lane.push(6, true));
         assert_eq!(lane.wish(), Wish::Go(6));
         lane.take_turn(6);
         lane.end_turn(6);

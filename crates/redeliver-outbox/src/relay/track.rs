@@ -117,6 +117,10 @@ impl Line {
         };
         let retry = self.allowance.retries.then(|| pop(&mut self.retries)).flatten();
         let number = retry.or_else(|| pop(&mut self.ready))?;
+        debug_assert!(
+            self.allowance.sends > 0 || planted(Plant::ConcurrencyIgnored),
+            "more began than may"
+        );
         self.allowance.sends = self.allowance.sends.saturating_sub(1);
         Some(number)
     }
@@ -241,7 +245,7 @@ impl Tracks {
     pub(super) fn let_go(&mut self, route: usize, weight: usize) {
         let line = &mut self.lines[route];
         debug_assert!(
-            line.held > 0 && line.weight >= weight,
+            line.held > 0 && line.weight >= weight && self.held >= line.held,
             "more was let go than held"
         );
         line.held = line.held.saturating_sub(1);
@@ -295,6 +299,24 @@ impl Tracks {
         }
         let all: usize = counts.iter().map(|(count, _)| count).sum();
         debug_assert_eq!(self.held, all, "messages for all destinations");
+        let in_flight: usize = self.lines.iter().map(|line| line.in_flight).sum();
+        debug_assert_eq!(self.in_flight, in_flight, "messages on their way");
+    }
+
+    /// Messages whose attempt is counted are held: any other would keep a place among those that may begin.
+    #[cfg(debug_assertions)]
+    pub(super) fn check_counted(&self, is_held: impl Fn(i64) -> bool) {
+        for line in &self.lines {
+            let gone = line.counted.iter().find(|&&number| !is_held(number));
+            debug_assert!(gone.is_none(), "{gone:?} is counted for {} and gone", line.name);
+        }
+    }
+
+    /// The numbers that are ready at any destination, with those that were let go since.
+    #[cfg(debug_assertions)]
+    pub(super) fn ready_numbers(&self) -> impl Iterator<Item = i64> {
+        let lines = self.lines.iter();
+        lines.flat_map(|line| line.ready.iter().chain(&line.retries).copied())
     }
 
     /// What waits for a destination that takes nothing, where others need its places.

@@ -92,6 +92,7 @@ pub(super) fn judge(message: &Message, route: &Route, ended: Ended, now: Timesta
 
 /// What the record of a message says of an attempt at it.
 pub(super) fn tried(message: &Message, route: &Route, attempt: u32) -> Tried {
+    debug_assert!(attempt > 0, "the first attempt is number one");
     Tried {
         earlier: attempt.saturating_sub(1),
         waited: Duration::from_millis(message.last_wait_ms),

@@ -60,6 +60,12 @@ impl Server {
         self
     }
 
+    /// A client's program of the same version, if the server is not installed on this machine.
+    pub(crate) fn client(&self, name: &str) -> Option<Command> {
+        let root = self.root.as_ref()?;
+        Some(root.command(self.user, &Path::new("/usr/bin").join(name)))
+    }
+
     pub(crate) async fn start(&mut self) -> Result<()> {
         let name = self.name;
         let log = File::options()

@@ -7,7 +7,7 @@ use tokio::process::Command;
 use super::{Family, Home};
 use crate::crash::{
     database::{
-        postgres,
+        Kind, postgres,
         server::{patiently, program},
     },
     error::{CannotTorment, Result, While as _},
@@ -28,8 +28,12 @@ impl Home {
                 run(dump.arg(&self.name), None, Some(&file)).await?;
             }
             Family::Mysql => {
-                let mut dump = self.mysql_program("mariadb-dump")?;
+                let mut dump = self.mysql_program("mariadb-dump", "mysqldump").await?;
                 dump.args(["--single-transaction", "--skip-lock-tables", "--hex-blob"]);
+                if self.host.kind == Kind::Mysql {
+                    // The copy goes to the same server, which knows these transactions already.
+                    dump.arg("--set-gtid-purged=OFF");
+                }
                 run(dump.arg(&self.name), None, Some(&file)).await?;
             }
         }
@@ -50,7 +54,7 @@ impl Home {
             }
             Family::Mysql => {
                 self.host.make_empty(&name).await?;
-                let mut load = self.mysql_program("mariadb")?;
+                let mut load = self.mysql_program("mariadb", "mysql").await?;
                 run(load.arg(&name), Some(copy), None).await?;
             }
         }
@@ -85,8 +89,15 @@ impl Home {
         Ok(command)
     }
 
-    fn mysql_program(&self, name: &str) -> Result<Command> {
-        let mut command = Command::new(program(name, &[], "mariadb-client")?);
+    /// A client's program, by its name for MariaDB and for MySQL: neither loads the other's dump.
+    async fn mysql_program(&self, mariadb: &str, mysql: &str) -> Result<Command> {
+        let mut command = match self.host.kind {
+            Kind::Mysql => match self.host.client(mysql).await {
+                Some(command) => command,
+                None => Command::new(program(mysql, &[], "mysql-client")?),
+            },
+            _ => Command::new(program(mariadb, &[], "mariadb-client")?),
+        };
         command.args(["--no-defaults", "--protocol=tcp", "-h", "127.0.0.1", "-u", "root"]);
         if let Some(address) = self.host.address {
             command.args(["-P", &address.port().to_string()]);

@@ -7,7 +7,10 @@ use std::{
 };
 
 use redeliver::clock;
-use tokio::sync::{Mutex, RwLock};
+use tokio::{
+    process::Command,
+    sync::{Mutex, RwLock},
+};
 
 use super::{Connection, Failure, Family};
 use crate::crash::{
@@ -177,6 +180,11 @@ impl Host {
             server.start().await?;
         }
         self.recovered().await
+    }
+
+    /// A client's program from where the server runs, if that is not this machine's own system.
+    pub(super) async fn client(&self, name: &str) -> Option<Command> {
+        self.server.lock().await.as_ref()?.client(name)
     }
 
     /// Waits until the server can be worked with.

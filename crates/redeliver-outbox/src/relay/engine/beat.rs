@@ -287,12 +287,11 @@ impl Engine {
                 for &lease in leases {
                     if self.window.leases().any(|held| held == lease) {
                         self.window.lose(lease.shard);
-                        self.stuck.forget(lease.shard);
+                        self.forget_stuck(lease.shard);
                         self.reading.disown(lease.shard);
                     }
                     self.relay.witness.saw(Happening::Released(lease));
                 }
-                self.count_stuck();
                 self.count_shards();
             }
             Err(error) => {

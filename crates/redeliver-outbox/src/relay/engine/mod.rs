@@ -391,8 +391,7 @@ impl Engine {
         }
         self.window.lose(lease.shard);
         self.settling.forget(lease.shard);
-        self.stuck.forget(lease.shard);
-        self.count_stuck();
+        self.forget_stuck(lease.shard);
         self.reading.disown(lease.shard);
         self.count_shards();
         self.relay.figures.lost.add(1);

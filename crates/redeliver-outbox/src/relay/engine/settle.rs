@@ -130,6 +130,10 @@ impl Engine {
         if settling.pending.is_empty() {
             settling.since = None;
         }
+        debug_assert!(
+            settling.pending.is_empty() || settling.since.is_some(),
+            "verdicts that nobody writes"
+        );
         if settling.under_way || !settling.trouble.allows(now) {
             return;
         }

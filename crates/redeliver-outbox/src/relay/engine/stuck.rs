@@ -9,7 +9,7 @@ use redeliver::{Moment, Policy, clock};
 
 use super::{Engine, Event, settle::Origin};
 use crate::{
-    limits,
+    MessageId, limits,
     live::{LiveFigures, StuckVerdict},
     relay::{
         trouble::{Statement, Trouble},
@@ -22,10 +22,10 @@ use crate::{
 const AGAIN: Policy =
     Policy::exponential(limits::STUCK_RETRY_SOONEST, limits::STUCK_RETRY_LATEST).unlimited_attempts();
 
-/// The verdicts that are refused, by the numbers of their messages.
+/// The verdicts that are refused. Two messages can have the same number in different shards.
 #[derive(Debug, Default)]
 pub(super) struct Stuck {
-    verdicts: BTreeMap<i64, Refused>,
+    verdicts: BTreeMap<MessageId, Refused>,
     /// How many there are of each destination; of messages without one, under none.
     counts: HashMap<Option<usize>, usize>,
     under_way: bool,
@@ -66,37 +66,35 @@ impl Stuck {
         self.next().map_or(Moment::FAR_FUTURE, |(_, at)| at)
     }
 
-    fn next(&self) -> Option<(i64, Moment)> {
+    fn next(&self) -> Option<(MessageId, Moment)> {
         let times = self.verdicts.iter();
         times
-            .map(|(&number, refused)| (number, refused.trouble.until.unwrap_or(Moment::ZERO)))
+            .map(|(&id, refused)| (id, refused.trouble.until.unwrap_or(Moment::ZERO)))
             .min_by_key(|&(_, at)| at)
     }
 
     fn insert(&mut self, refused: Refused) {
-        let route = refused.route;
-        let before = self.verdicts.insert(refused.settlement.number(), refused);
-        if before.is_none() {
-            *self.counts.entry(route).or_default() += 1;
-        }
+        let id = refused.settlement.id;
+        self.remove(id);
+        *self.counts.entry(refused.route).or_default() += 1;
+        self.verdicts.insert(id, refused);
     }
 
-    fn remove(&mut self, number: i64) -> Option<Refused> {
-        let refused = self.verdicts.remove(&number)?;
-        if let Some(count) = self.counts.get_mut(&refused.route) {
-            debug_assert!(*count > 0, "each is counted");
-            *count = count.saturating_sub(1);
-        }
+    fn remove(&mut self, id: MessageId) -> Option<Refused> {
+        let refused = self.verdicts.remove(&id)?;
+        let count = self.counts.entry(refused.route).or_default();
+        debug_assert!(*count > 0, "each is counted");
+        *count = count.saturating_sub(1);
         Some(refused)
     }
 
     /// The shard is not ours any more.
-    pub(super) fn forget(&mut self, shard: u16) {
+    fn forget(&mut self, shard: u16) {
         let of_shard = |refused: &Refused| refused.settlement.lease.shard == shard;
         let gone = self.verdicts.iter().filter(|(_, refused)| of_shard(refused));
-        let gone: Vec<i64> = gone.map(|(&number, _)| number).collect();
-        for number in gone {
-            self.remove(number);
+        let gone: Vec<MessageId> = gone.map(|(&id, _)| id).collect();
+        for id in gone {
+            self.remove(id);
         }
         self.unread.remove(&shard);
     }
@@ -116,8 +114,11 @@ impl Stuck {
 impl Engine {
     /// The database refuses this verdict, and would take it with any batch that it is in.
     pub(super) fn set_aside(&mut self, settlement: Settlement, error: &StoreError, now: Moment) {
+        let (id, lease) = (settlement.id, settlement.lease);
+        // Another message that has the number, in another shard, may be the one that is held.
+        let known = self.window.is_held(id, lease) || self.window.is_aside(id, lease);
         let number = settlement.number();
-        let route = self.window.route_of(number);
+        let route = self.window.route_of(number).filter(|_| known);
         let sent = matches!(
             &settlement.verdict,
             Verdict::Delivered(_)
@@ -149,7 +150,7 @@ impl Engine {
             "the database refuses the verdict on message {}, which is tried again until it takes it: {error}",
             settlement.id
         );
-        self.window.set_aside(&settlement);
+        self.window.set_aside(&settlement, told.since);
         let mut refused = Refused {
             settlement,
             route,
@@ -178,10 +179,10 @@ impl Engine {
         if self.stuck.under_way || !self.settling.trouble.allows(now) {
             return;
         }
-        let Some((number, _)) = self.stuck.next().filter(|&(_, at)| now >= at) else {
+        let Some((id, _)) = self.stuck.next().filter(|&(_, at)| now >= at) else {
             return;
         };
-        let Some(refused) = self.stuck.verdicts.get(&number) else {
+        let Some(refused) = self.stuck.verdicts.get(&id) else {
             return;
         };
         let batch = vec![refused.settlement.clone()];
@@ -209,7 +210,7 @@ impl Engine {
             .witness
             .saw(Happening::Trouble(Statement::Settle.words()));
         let entropy = (self.relay.config.entropy)();
-        let Some(refused) = self.stuck.verdicts.get_mut(&settlement.number()) else {
+        let Some(refused) = self.stuck.verdicts.get_mut(&settlement.id) else {
             return;
         };
         refused.trouble.put_off(&AGAIN, now, entropy);
@@ -218,7 +219,7 @@ impl Engine {
 
     /// One of them has been written. What kept it back may have kept back the others: they need not wait any longer.
     pub(super) fn stuck_settled(&mut self, settlement: &Settlement, now: Moment) {
-        let Some(refused) = self.stuck.remove(settlement.number()) else {
+        let Some(refused) = self.stuck.remove(settlement.id) else {
             return;
         };
         tracing::info!(
@@ -244,6 +245,22 @@ impl Engine {
                 now,
             );
         }
+        self.read_forgotten();
+        self.count_stuck();
+    }
+
+    /// The shard is not ours any more. Its verdicts may have been what closed a destination.
+    pub(super) fn forget_stuck(&mut self, shard: u16) {
+        let before = self.stuck.len();
+        self.stuck.forget(shard);
+        if self.stuck.len() < before {
+            self.read_forgotten();
+        }
+        self.count_stuck();
+    }
+
+    /// Reads shards again of which something was forgotten.
+    fn read_forgotten(&mut self) {
         for shard in std::mem::take(&mut self.stuck.unread) {
             let lease = self.window.leases().find(|lease| lease.shard == shard);
             if let Some(lease) = lease {
@@ -252,10 +269,61 @@ impl Engine {
                 self.reading.own(lease);
             }
         }
-        self.count_stuck();
     }
 
-    pub(super) fn count_stuck(&self) {
+    fn count_stuck(&self) {
+        debug_assert_eq!(
+            self.stuck.counts.values().sum::<usize>(),
+            self.stuck.len(),
+            "each refused verdict is counted once"
+        );
         self.relay.figures.stuck.set(self.stuck.len() as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Timestamp,
+        store::{Lease, Until},
+    };
+
+    fn refused(salt: i64, route: Option<usize>) -> Refused {
+        let id = MessageId::new(7, salt);
+        Refused {
+            settlement: Settlement {
+                lease: Lease { shard: 0, epoch: 1 },
+                id,
+                redrives: 0,
+                verdict: Verdict::Postponed(Until::Recovered),
+            },
+            route,
+            destination: String::new(),
+            told: StuckVerdict {
+                id,
+                since: Timestamp::from_millis(0),
+                reason: String::new(),
+            },
+            trouble: Trouble::default(),
+        }
+    }
+
+    #[test]
+    fn two_messages_with_one_number_have_each_their_verdict() {
+        let mut stuck = Stuck::default();
+        stuck.insert(refused(1, Some(0)));
+        stuck.insert(refused(2, None));
+        assert_eq!(stuck.len(), 2);
+        stuck.insert(refused(1, None));
+        assert_eq!(
+            stuck.len(),
+            2,
+            "the newer verdict on a message replaces the older"
+        );
+        assert_eq!(stuck.counts.get(&Some(0)), Some(&0));
+        assert_eq!(stuck.counts.get(&None), Some(&2));
+        assert!(stuck.remove(MessageId::new(7, 2)).is_some());
+        assert_eq!(stuck.len(), 1);
     }
 }

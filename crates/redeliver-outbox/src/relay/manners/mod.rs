@@ -242,6 +242,7 @@ impl Conduct {
 
     /// What had begun was not sent after all: nothing is known of the destination.
     pub(super) fn unsent(&mut self, mut begun: Begun, now: Moment) {
+        debug_assert!(self.in_flight > 0, "more attempts ended than began");
         self.in_flight = self.in_flight.saturating_sub(1);
         if let Some(permit) = begun.permit.take() {
             self.breaker.settle(now, permit, Verdict::Abandoned);

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// A due message that there is no room for, or that waits for another of its lane, looks again after this long.
-const NOT_NOW: Duration = Duration::from_secs(1);
+pub(super) const NOT_NOW: Duration = Duration::from_secs(1);
 
 /// A message on its way into the window.
 struct Arrival {
@@ -323,7 +323,11 @@ impl Window {
                 Due::After(Until::Recovered) => Until::Recovered,
                 Due::After(Until::At(due)) => Until::At(due.max(now.plus(NOT_NOW))),
                 Due::Soon | Due::After(Until::After(_)) => Until::At(now.plus(NOT_NOW)),
-                Due::Later => Until::At(now.plus(limits::STANDING_LANE_LOOK)),
+                Due::Later => {
+                    let stuck = lane.stuck_behind().and_then(|number| self.aside.get(&number));
+                    let wait = stuck.map_or(limits::STANDING_LANE_LOOK, |stuck| stuck.look_again_after(now));
+                    Until::At(now.plus(wait))
+                }
             }
         };
         // Left in the window without a place in their lane, they would be taken for known when they are read again.

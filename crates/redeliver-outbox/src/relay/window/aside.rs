@@ -1,8 +1,10 @@
 //! Messages whose verdict the database refuses: they are out of the window, and known nevertheless.
 
-use super::{Held, LaneKey, Window};
+use std::time::Duration;
+
+use super::{Held, LaneKey, Window, admit::NOT_NOW};
 use crate::{
-    MessageId, Timestamp,
+    MessageId, Timestamp, limits,
     store::{Lease, Settlement, Verdict},
 };
 
@@ -14,9 +16,15 @@ pub(super) struct Aside {
     route: Option<usize>,
     lane: Option<LaneKey>,
     due: bool,
+    since: Timestamp,
 }
 
 impl Aside {
+    /// How long a due message of the lane waits before it looks again: about as long as the lane has waited.
+    pub(super) fn look_again_after(&self, now: Timestamp) -> Duration {
+        now.since(self.since).clamp(NOT_NOW, limits::STANDING_LANE_LOOK)
+    }
+
     pub(super) fn is(&self, id: MessageId) -> bool {
         self.id == id
     }
@@ -24,11 +32,21 @@ impl Aside {
     pub(super) const fn is_of(&self, shard: u16) -> bool {
         self.lease.shard == shard
     }
+
+    #[cfg(debug_assertions)]
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+
+    #[cfg(debug_assertions)]
+    pub(super) fn is_in(&self, lane: &LaneKey) -> bool {
+        self.lane.as_ref() == Some(lane)
+    }
 }
 
 impl Window {
     /// Lets go of a message whose verdict is refused. It is not sent again, and its lane waits.
-    pub(in crate::relay) fn set_aside(&mut self, settlement: &Settlement) {
+    pub(in crate::relay) fn set_aside(&mut self, settlement: &Settlement, since: Timestamp) {
         let number = settlement.number();
         if !self.is_held(settlement.id, settlement.lease) {
             return;
@@ -55,6 +73,7 @@ impl Window {
             route,
             lane,
             due,
+            since,
         };
         let before = self.aside.insert(number, aside);
         debug_assert!(before.is_none(), "a message is set aside once");
@@ -62,10 +81,13 @@ impl Window {
 
     /// Forgets a message of which nothing was sent and that no lane waits for. Says whether it could: it is read again with its shard.
     pub(in crate::relay) fn drop_unsent(&mut self, settlement: &Settlement) -> bool {
+        if !self.is_held(settlement.id, settlement.lease) {
+            return false;
+        }
         let number = settlement.number();
         let held = self.held.get(&number);
         let free = held.is_some_and(|held| held.lane.is_none() && !held.due);
-        if free && self.is_held(settlement.id, settlement.lease) {
+        if free {
             self.let_go(number);
         }
         free

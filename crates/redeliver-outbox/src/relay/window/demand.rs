@@ -53,6 +53,12 @@ impl Window {
             Some(usual) => self.limits.bytes.saturating_sub(self.weight) / usual.max(1),
             None => FIRST_READ,
         };
+        // One message fits into an empty window, whatever it weighs.
+        let fitting = if self.held.is_empty() {
+            fitting.max(1)
+        } else {
+            fitting
+        };
         let fresh = room.min(fitting).min(self.limits.read_batch);
         let worth_it = self.limits.read_batch.min(self.limits.messages).div_ceil(4);
         let enough = fresh >= worth_it.min(FIRST_READ);

@@ -3,6 +3,8 @@
 mod admit;
 mod aside;
 mod behind;
+#[cfg(debug_assertions)]
+mod check;
 mod demand;
 mod heads;
 mod settled;
@@ -318,41 +320,6 @@ impl Window {
             self.tracks.uncount(route, number);
         }
         Some(held)
-    }
-
-    /// What is counted beside the messages agrees with them. Costs a look at each.
-    #[cfg(debug_assertions)]
-    fn check(&self) {
-        if !is_sound() {
-            return;
-        }
-        let held = || self.held.values();
-        debug_assert_eq!(
-            self.weight,
-            held().map(|held| held.message.weight()).sum::<usize>(),
-            "bytes"
-        );
-        debug_assert_eq!(self.held_due, held().filter(|held| held.due).count(), "due");
-        for (number, shard) in &self.shards {
-            let of_shard = held().filter(|held| held.lease.shard == *number).count();
-            debug_assert_eq!(shard.held, of_shard, "messages of shard {number}");
-        }
-        for held in held() {
-            debug_assert!(
-                self.shards
-                    .get(&held.lease.shard)
-                    .is_some_and(|shard| shard.lease == held.lease),
-                "a message of a shard that is not owned"
-            );
-        }
-        let forgotten = |lane: &&Lane| lane.is_asleep() && !lane.noted_asleep;
-        debug_assert_eq!(
-            self.lanes.values().find(forgotten).map(|_| ()),
-            None,
-            "lanes that stay in memory"
-        );
-        self.tracks
-            .check(held().filter_map(|held| Some((held.route?, held.message.weight()))));
     }
 
     /// The message is no more, and nothing waits for it.

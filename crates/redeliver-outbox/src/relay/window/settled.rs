@@ -98,6 +98,7 @@ impl Window {
         if let Some(route) = held.route {
             self.tracks.uncount(route, number);
         }
+        debug_assert!(attempt > 0, "the first attempt is number one");
         let before = attempt.saturating_sub(1);
         Arc::make_mut(&mut held.message).attempts = before;
         self.wait_again(number, before > 0, Place::First)

@@ -1,5 +1,6 @@
 //! Random histories through the window alone, against the smallest model of a database that keeps the store's contract.
 
+mod refused;
 mod rows;
 
 use std::{
@@ -61,6 +62,12 @@ enum Step {
     },
     /// The first verdict is written, and the answer is lost: it will be written again.
     LoseAnswer,
+    /// The database refuses the first verdict, while there are so many others that messages are forgotten, or not.
+    Refuse {
+        crowded: bool,
+    },
+    /// The database takes the n-th of the verdicts that it refused.
+    Accept(usize),
     Pass(i64),
     /// The shard goes to somebody else and comes back.
     Lose(u16),
@@ -93,6 +100,8 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (0..8_usize, 0..8_u8).prop_map(|(which, how)| Step::End { which, how }),
         4 => (1..6_usize).prop_map(|how_many| Step::Settle { how_many }),
         1 => Just(Step::LoseAnswer),
+        1 => any::<bool>().prop_map(|crowded| Step::Refuse { crowded }),
+        1 => (0..8_usize).prop_map(Step::Accept),
         2 => (1..20_i64).prop_map(Step::Pass),
         1 => (0..2_u16).prop_map(Step::Lose),
         1 => any::<bool>().prop_map(|all| Step::Redrive { all }),
@@ -110,6 +119,10 @@ struct World {
     window: Window,
     on_the_way: Vec<Turn>,
     pending: Vec<Settlement>,
+    /// Verdicts that the database refuses.
+    refused: Vec<Settlement>,
+    /// Shards with messages that were forgotten, because there were too many refused verdicts.
+    unread: BTreeSet<u16>,
     reading: Option<(Demand, Found)>,
     away: [bool; 2],
     epoch: i64,
@@ -156,6 +169,8 @@ impl World {
             window: Window::new(limits, &routes),
             on_the_way: Vec::new(),
             pending: Vec::new(),
+            refused: Vec::new(),
+            unread: BTreeSet::new(),
             reading: None,
             away: [true; 2],
             epoch: 0,
@@ -235,6 +250,8 @@ impl World {
                     self.rows.settle(settlement);
                 }
             }
+            Step::Refuse { crowded } => self.refuse(crowded),
+            Step::Accept(which) => self.accept(which),
             Step::Discard(which) => {
                 if let Some(&number) = self.rows.dead.keys().nth(which) {
                     self.rows.discard(number);
@@ -244,6 +261,8 @@ impl World {
             Step::Lose(shard) => {
                 self.window.lose(shard);
                 self.pending.retain(|settlement| settlement.lease.shard != shard);
+                self.refused.retain(|settlement| settlement.lease.shard != shard);
+                self.read_unread();
                 self.on_the_way.retain(|turn| {
                     let lost = turn.lease.shard == shard;
                     if lost {
@@ -497,6 +516,9 @@ impl World {
             }
             let lanes: Vec<(u16, LaneId)> = self.rows.lanes.keys().cloned().collect();
             lanes.iter().for_each(|lane| self.rows.resume(lane));
+            while !self.refused.is_empty() {
+                self.accept(0);
+            }
             self.take(Step::Read);
             while !self.on_the_way.is_empty() {
                 self.end(0, 0);
@@ -607,6 +629,18 @@ fn a_look_from_before_a_settle_sends_nothing_twice() {
         world.finish();
         assert_eq!(world.rows.delivered, [2]);
     }
+}
+
+/// A destination may take payloads that are larger than a small window.
+#[test]
+fn messages_that_weigh_more_than_the_window_go_one_by_one() {
+    let mut world = World::new(Limits { bytes: 100, ..LIMITS });
+    for _ in 0..3 {
+        world.insert(0, 0, None, 0);
+    }
+    let all: Vec<i64> = world.rows.live.keys().copied().collect();
+    world.finish();
+    assert_eq!(world.rows.delivered, all);
 }
 
 proptest! {
