@@ -233,7 +233,8 @@ impl Window {
     /// The message comes again as due.
     fn wait_for_namesake(&mut self, message: &Message, now: Timestamp) -> Option<Settlement> {
         let lease = self.shards.get(&message.shard)?.lease;
-        let until = Until::At(now.plus(NOT_NOW));
+        let soonest = now.plus(NOT_NOW);
+        let until = Until::At(never_scheduled_yet(message, now).map_or(soonest, |due| due.max(soonest)));
         if let (Some(route), Some(key)) = (self.tracks.index(&message.destination), &message.key) {
             let key = LaneKey::new(lease.shard, route, key);
             self.schedule(&key, message.number(), Some(until));

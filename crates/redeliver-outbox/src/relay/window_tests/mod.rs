@@ -19,7 +19,7 @@ use super::{
 use crate::{
     Message, MessageId, Payload, Timestamp,
     destination::{Delivery, Destination, Outcome, Route, Routes},
-    store::{AfterDeath, Attempted, Demand, Found, LaneId, Settlement, Verdict},
+    store::{AfterDeath, Attempted, Demand, Found, LaneId, Settlement, Until, Verdict},
 };
 
 #[derive(Debug)]
@@ -607,6 +607,32 @@ fn a_lane_does_not_wait_for_a_time_that_the_database_does_not_know() {
     world.rows.live = copy;
     world.finish();
     assert_eq!(world.rows.delivered, [2, 4]);
+}
+
+/// Two shards have a row of the same number: one waits for the other, and for the time that its sender named.
+#[test]
+fn a_message_that_waits_for_its_namesake_is_not_early() {
+    let mut world = World::new(LIMITS);
+    world.insert(0, 0, None, 0);
+    for step in [Step::Read, Step::Read] {
+        world.take(step);
+    }
+    let first = &world.on_the_way[0].message;
+    let due = Timestamp::from_millis(60_000);
+    let other = Message {
+        id: MessageId::new(first.number(), 9),
+        shard: 1,
+        not_before: Some(due),
+        ..Message::clone(first)
+    };
+    let demand = world.demand().unwrap();
+    let found = Found {
+        fresh: vec![other],
+        ..Found::default()
+    };
+    let settlements = world.window.admit(found, &demand);
+    let verdicts: Vec<&Verdict> = settlements.iter().map(|settlement| &settlement.verdict).collect();
+    assert_eq!(verdicts, [&Verdict::Postponed(Until::At(due))]);
 }
 
 /// The row of a message that was settled while the read was under way is not taken for another one.
