@@ -21,10 +21,15 @@ async fn a_message_that_becomes_due_behind_a_refused_verdict_waits_about_as_long
     let message = || NewMessage::to("good").payload("{}").key("a");
     let messages = [message(), message().delay(SECOND), message()];
     outbox.store.enqueue(&messages).await.unwrap();
-    let running = outbox.relay(&api, "w1");
+    let (running, began) = (outbox.relay(&api, "w1"), clock::now());
     clock::sleep(SECOND * 3).await;
     outbox.execute("DROP TRIGGER refuse");
-    clock::sleep(SECOND * 12).await;
+    while outbox.count("SELECT count(*) FROM redeliver_sent") == 0 {
+        clock::sleep(SECOND / 10).await;
+    }
+    let refused_for = clock::now().since(began);
+    assert!(refused_for < SECOND * 30, "{refused_for:?}");
+    clock::sleep(refused_for + SECOND).await;
     assert_eq!(api.attempts("good"), [1, 2, 3]);
     running.stop().await;
 }
