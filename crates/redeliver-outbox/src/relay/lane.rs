@@ -266,6 +266,11 @@ impl Lane {
         self.turn.filter(|_| self.held)
     }
 
+    /// The dead letter that it is parked for.
+    pub(super) const fn parked_for(&self) -> Option<i64> {
+        self.parked
+    }
+
     pub(super) fn is_parked_for(&self, number: i64) -> bool {
         self.parked == Some(number)
     }

@@ -230,6 +230,9 @@ pub struct Found {
     /// Parked lanes that an operator has let go on, each with the dead letter that it goes on without. For another one that has died
     /// since, it stands still.
     pub resumed: Vec<(u16, ParkedLane)>,
+    /// The lanes of the owned shards that are parked for a dead letter, if the reader has begun again: what was known of them may be of
+    /// other tables.
+    pub reloaded: Option<Vec<(u16, ParkedLane)>>,
     /// Whether a limit was met: there is more to read at once.
     pub more: bool,
     /// In how much time the next scheduled message is due, if one is.

@@ -37,6 +37,9 @@ impl Window {
                 settlements.extend(self.hold_lane(*shard, lane));
             }
         }
+        if let Some(parked) = &found.reloaded {
+            self.reload_parked(parked);
+        }
         self.take_heads(&found.heads);
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.
         let read_again = demand.lanes.iter().zip(found.lanes);

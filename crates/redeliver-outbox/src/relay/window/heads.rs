@@ -1,10 +1,12 @@
 //! What a lane knows of its scheduled messages. It is a copy of what the database says: every read brings the first scheduled messages
 //! of each lane that it has a message of, so a lane of which nothing but scheduled messages is known is forgotten.
 
+use std::collections::HashMap;
+
 use super::{LaneKey, Window};
 use crate::{
     plants::{Plant, planted},
-    store::{Head, Outline, Until},
+    store::{Head, Outline, ParkedLane, Until},
 };
 
 impl Window {
@@ -86,12 +88,46 @@ impl Window {
             .unwrap_or(row.id.number());
         let before: Vec<i64> = lane.scheduled().take_while(|&number| number < first).collect();
         for number in before {
-            let settled = self.asked.iter().flat_map(|asked| &asked.settled);
-            let unwritten = self.held.contains_key(&number) || self.aside.contains_key(&number);
-            if !unwritten && settled.map(|id| id.number()).all(|settled| settled != number) {
+            if !self.has_news_of(number) {
                 self.lanes.entry(key.clone()).or_default().unschedule(number);
             }
         }
         self.refresh(&key);
+    }
+
+    /// The tables may be others: lanes are parked for the dead letters that these have, and for no others.
+    pub(super) fn reload_parked(&mut self, parked: &[(u16, ParkedLane)]) {
+        let mut now: HashMap<LaneKey, i64> = HashMap::new();
+        for (shard, lane) in parked.iter().filter(|(_, lane)| lane.head != 0) {
+            if let Some(route) = self.tracks.index(&lane.lane.destination) {
+                now.insert(LaneKey::new(*shard, route, &lane.lane.key), lane.head);
+            }
+        }
+        let before: Vec<(LaneKey, i64)> = self
+            .lanes
+            .iter()
+            .filter_map(|(key, lane)| Some((key.clone(), lane.parked_for()?)))
+            .filter(|(key, head)| self.is_as_asked(key.shard) && !self.has_news_of(*head))
+            .collect();
+        for (key, head) in before {
+            if let Some(lane) = self.lanes.get_mut(&key).filter(|_| now.get(&key) != Some(&head)) {
+                lane.pass(head);
+                self.refresh(&key);
+            }
+        }
+        for (key, head) in now {
+            if self.is_as_asked(key.shard) && !self.has_news_of(head) {
+                let behind = self.lanes.entry(key).or_default().park(head);
+                self.let_all_go(behind);
+            }
+        }
+    }
+
+    /// Whether something is known of a message that the read under way may not have seen.
+    fn has_news_of(&self, number: i64) -> bool {
+        let mut settled = self.asked.iter().flat_map(|asked| &asked.settled);
+        self.held.contains_key(&number)
+            || self.aside.contains_key(&number)
+            || settled.any(|id| id.number() == number)
     }
 }

@@ -593,6 +593,24 @@ fn a_lane_does_not_wait_for_a_message_that_is_gone() {
     assert_eq!(world.rows.delivered, left);
 }
 
+/// A copy of the tables takes their place that never had the dead letter for which a lane is parked.
+#[test]
+fn a_lane_is_not_parked_for_a_dead_letter_that_the_tables_never_had() {
+    let mut world = World::new(LIMITS);
+    world.insert(0, 0, Some(0), 0);
+    let park = Step::End { which: 0, how: 7 };
+    for step in [Step::Read, Step::Read, park, Step::Settle { how_many: 9 }] {
+        world.take(step);
+    }
+    assert_eq!((world.rows.dead.len(), world.rows.lanes.len()), (1, 1));
+    (world.rows.dead, world.rows.lanes) = Default::default();
+    world.rows.replaced = true;
+    world.insert(0, 0, Some(0), 0);
+    let left: Vec<i64> = world.rows.live.keys().copied().collect();
+    world.finish();
+    assert_eq!(world.rows.delivered, left);
+}
+
 /// A copy of the tables, from before a message was scheduled, takes their place.
 #[test]
 fn a_lane_does_not_wait_for_a_time_that_the_database_does_not_know() {

@@ -20,6 +20,8 @@ pub(super) struct Rows {
     /// What the reader has told of lanes.
     pub(super) told: BTreeMap<(u16, LaneId), LaneRow>,
     pub(super) resumes: u32,
+    /// Other tables have taken the place of these.
+    pub(super) replaced: bool,
     pub(super) delivered: Vec<i64>,
     pub(super) dead: BTreeMap<i64, Message>,
     /// The last row that the look behind the cursors has come to.
@@ -114,6 +116,11 @@ impl Rows {
             ..Found::default()
         };
         self.tell(&mut found);
+        if std::mem::take(&mut self.replaced) {
+            let parked = self.lanes.iter();
+            let parked = parked.filter_map(|(lane, row)| Some(freed(lane, row.parked()?)));
+            found.reloaded = Some(parked.collect());
+        }
         for asked in &demand.lanes {
             let cursor = self.cursors.get(&asked.shard).copied().unwrap_or(0);
             let rows = self

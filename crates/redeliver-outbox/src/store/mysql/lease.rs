@@ -107,25 +107,15 @@ pub(super) async fn claim(
         Params::Positional(values),
     )
     .await?;
-    inherit(&mut work, &shards, &places, &mut claimed).await?;
+    inherit(&mut work, &shards, &mut claimed).await?;
     work.commit().await?;
     Ok(claimed.into_values().collect())
 }
 
-async fn inherit(
-    work: &mut Work<'_>,
-    shards: &[u16],
-    places: &str,
-    claimed: &mut BTreeMap<u16, Claimed>,
-) -> Result<()> {
-    let all = || Params::Positional(row::padded(shards));
-    for mut row in work
-        .rows(&include_str!("sql/parked.sql").replace("{shards}", places), all())
-        .await?
-    {
-        let (shard, head, lane) = (row.take::<u16>()?, row.number()?, row.lane()?);
+async fn inherit(work: &mut Work<'_>, shards: &[u16], claimed: &mut BTreeMap<u16, Claimed>) -> Result<()> {
+    for (shard, lane) in parked(work, shards).await? {
         if let Some(claimed) = claimed.get_mut(&shard) {
-            claimed.parked.push(ParkedLane { lane, head });
+            claimed.parked.push(lane);
         }
     }
     for claimed in claimed.values_mut() {
@@ -135,6 +125,26 @@ async fn inherit(
         }
     }
     Ok(())
+}
+
+/// The parked lanes of these shards.
+pub(super) async fn parked(work: &mut Work<'_>, shards: &[u16]) -> Result<Vec<(u16, ParkedLane)>> {
+    if shards.is_empty() {
+        return Ok(Vec::new());
+    }
+    let sql = include_str!("sql/parked.sql").replace("{shards}", &row::places(shards.len()));
+    let rows = work.rows(&sql, Params::Positional(row::padded(shards))).await?;
+    let lanes = rows.into_iter().map(|mut row| {
+        let (shard, head) = (row.take()?, row.number()?);
+        Ok((
+            shard,
+            ParkedLane {
+                lane: row.lane()?,
+                head,
+            },
+        ))
+    });
+    lanes.collect()
 }
 
 pub(super) async fn release(

@@ -21,7 +21,7 @@ use mysql_async::{Params, Value};
 use redeliver::{Moment, clock, entropy};
 
 use super::{
-    MySqlStore, Work, row,
+    MySqlStore, Work, lease, row,
     seen::Seen,
     segments::{Listing, Range, Segments},
     server::{self, Met, Reached, Start},
@@ -61,6 +61,8 @@ pub(super) struct MySqlReader {
     /// Set where other servers write to the same tables.
     cluster: Option<&'static str>,
     told: Told,
+    /// Whether the parked lanes are to be read again.
+    reload: bool,
     behind: Behind,
     /// Whether the last look met rows with numbers below 1.
     strays: bool,
@@ -117,6 +119,7 @@ impl MySqlReader {
             met: Met::default(),
             cluster: None,
             told: Told::default(),
+            reload: false,
             behind: Behind::default(),
             strays: false,
             next_listing: Moment::ZERO,
@@ -152,6 +155,10 @@ impl MySqlReader {
             (found, probed, _) = self.probe(&mut work).await?;
         }
         let acted = self.acted(&mut work).await?;
+        if self.reload {
+            let shards: Vec<u16> = self.cursors.keys().copied().collect();
+            found.reloaded = Some(lease::parked(&mut work, &shards).await?);
+        }
         let looked = self.look_behind(&mut work, demand.behind, round_trip).await?;
         let payload = demand.bytes.at_first(rows_asked_for(demand, &probed));
         // A power of two, so that there are few statements for the server to keep.
@@ -185,6 +192,7 @@ impl MySqlReader {
         found.caught_up = fresh.caught_up;
         found.fresh = fresh.messages.into_iter().map(|(message, _)| message).collect();
         self.told = self.told.tell(acted, &mut found);
+        self.reload = false;
         found.behind = self.have_looked(looked, demand.behind);
         Ok(found)
     }
@@ -195,6 +203,7 @@ impl MySqlReader {
         tracing::info!(target: "redeliver", "the database server is another, or was started again: every message is read again");
         self.segments = Segments::new();
         self.seen.clear();
+        self.reload = true;
         self.cursors.values_mut().for_each(|cursor| *cursor = 0);
     }
 

@@ -6,11 +6,11 @@ use tokio_postgres::types::Type;
 use super::{
     Inner, Result,
     desk::hold,
-    row::{get, shard, time},
+    row::{self, get, shard, time},
     session::{Begin, Parameter},
     value::{self, Time},
 };
-use crate::store::{Beat, Claimed, LaneId, Lease, Left, Membership, ParkedLane, WorkerId};
+use crate::store::{Beat, Claimed, Lease, Left, Membership, WorkerId};
 use crate::{Timestamp, live};
 
 pub(super) async fn beat(inner: &Inner, beat: &Beat) -> Result<Membership> {
@@ -124,14 +124,9 @@ pub(super) async fn claim(
         }
     }
     for row in &parked {
-        if let Ok(at) = place(&claimed, shard(row, 0)?) {
-            claimed[at].parked.push(ParkedLane {
-                lane: LaneId {
-                    destination: get(row, 1)?,
-                    key: get(row, 2)?,
-                },
-                head: get(row, 3)?,
-            });
+        let (shard, lane) = row::parked(row)?;
+        if let Ok(at) = place(&claimed, shard) {
+            claimed[at].parked.push(lane);
         }
     }
     Ok(claimed)

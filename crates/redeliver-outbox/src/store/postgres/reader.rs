@@ -46,6 +46,8 @@ pub(super) struct PostgresReader {
     seen: Option<Seen>,
     /// The run of the server and of the sequence that was read last.
     run: Option<String>,
+    /// Whether the parked lanes are to be read again.
+    reload: bool,
     told: Told,
     behind: Behind,
     /// Which shard comes first at the next read: none must wait behind the others for ever.
@@ -87,6 +89,7 @@ impl PostgresReader {
             segments: Segments::default(),
             seen: None,
             run: None,
+            reload: false,
             told: Told::default(),
             behind: Behind::default(),
             turn: 0,
@@ -124,6 +127,10 @@ impl PostgresReader {
         if demand.fresh > 0 && !fresh {
             found.caught_up = self.cursors.keys().copied().collect();
         }
+        if self.reload {
+            let rows = session.query(include_str!("sql/parked.sql"), &parameters).await?;
+            found.reloaded = Some(rows.iter().map(row::parked).collect::<Result<_>>()?);
+        }
         if fresh || due || !demand.lanes.is_empty() {
             let limits = Limits::of(demand, fresh, due, self.cursors.len());
             let mut got = self.get(&session, demand, limits, &spans, &now).await?;
@@ -138,6 +145,7 @@ impl PostgresReader {
             session.commit().await?;
         }
         session.closed();
+        self.reload = false;
         self.told = self.told.tell(acted, &mut found);
         found.behind = self.have_looked(looked, demand.behind);
         Ok(found)
@@ -155,6 +163,7 @@ impl PostgresReader {
             tracing::info!(target: "redeliver", "the database server is another, or was started again, or gives numbers again: every message is read again");
             self.segments = Segments::default();
             self.seen = None;
+            self.reload = true;
             self.cursors.values_mut().for_each(|cursor| *cursor = 0);
         }
     }

@@ -8,7 +8,10 @@ use tokio_postgres::{
 use super::{Result, error, value};
 use crate::{
     Message, Payload, Timestamp,
-    store::columns::{Columns, message},
+    store::{
+        LaneId, ParkedLane,
+        columns::{Columns, message},
+    },
 };
 
 /// The column, or an error that says that the tables are not what they should be.
@@ -26,6 +29,16 @@ pub(super) fn maybe_time(row: &Row, column: usize) -> Result<Option<Timestamp>> 
 
 pub(super) fn shard(row: &Row, column: usize) -> Result<u16> {
     get::<i16>(row, column).map(i16::cast_unsigned)
+}
+
+/// A row of `parked.sql`, with its shard.
+pub(super) fn parked(row: &Row) -> Result<(u16, ParkedLane)> {
+    let lane = LaneId {
+        destination: get(row, 1)?,
+        key: get(row, 2)?,
+    };
+    let head = get(row, 3)?;
+    Ok((shard(row, 0)?, ParkedLane { lane, head }))
 }
 
 /// A row that is being read, from left to right.

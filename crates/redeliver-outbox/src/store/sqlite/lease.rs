@@ -97,7 +97,7 @@ pub(super) fn claim(
     Ok(claimed)
 }
 
-fn parked(session: &Session<'_>, shard: u16) -> Done<Vec<ParkedLane>> {
+pub(super) fn parked(session: &Session<'_>, shard: u16) -> Done<Vec<ParkedLane>> {
     session.read(include_str!("sql/parked.sql"), [shard], |row| {
         Ok(ParkedLane {
             lane: row.lane()?,

@@ -9,7 +9,7 @@ use redeliver::clock;
 use super::{
     SqliteStore,
     connection::{Done, Purpose, Session},
-    row,
+    lease, row,
 };
 use crate::{
     Message, Timestamp,
@@ -43,6 +43,8 @@ struct Place {
     behind: Behind,
     /// The last number that was given when it was last asked.
     sequence: i64,
+    /// Whether the parked lanes are to be read again.
+    reload: bool,
     /// Which file the last read was of, of those that had the name one after the other.
     file: u64,
 }
@@ -53,6 +55,7 @@ impl Place {
         if sequence < self.sequence || file != self.file {
             tracing::info!(target: "redeliver", "the SQLite file is another, or gives numbers again: every message is read again");
             self.cursors.values_mut().for_each(|cursor| *cursor = 0);
+            self.reload = true;
         }
         (self.sequence, self.file) = (sequence, file);
     }
@@ -101,6 +104,14 @@ fn read(session: &Session<'_>, mut place: Place, demand: &Demand) -> Done<(Found
         now: session.now,
         ..Found::default()
     };
+    if std::mem::take(&mut place.reload) {
+        let mut reloaded = Vec::new();
+        for &shard in place.cursors.keys() {
+            let parked = lease::parked(session, shard)?;
+            reloaded.extend(parked.into_iter().map(|lane| (shard, lane)));
+        }
+        found.reloaded = Some(reloaded);
+    }
     let scale = Scale::of(demand);
     let (mut part, mut one) = (Room::of(demand.bytes).part(4), true);
     for lane in &demand.lanes {
