@@ -72,7 +72,7 @@ enum Event {
     Read {
         reader: Box<dyn Reader>,
         demand: Demand,
-        result: Result<Found>,
+        result: Box<Result<Found>>,
         took: Duration,
     },
     Settled {
@@ -252,7 +252,7 @@ impl Engine {
                 took,
             } => {
                 self.relay.figures.reading.took(took);
-                self.read_ended(reader, &demand, result, now);
+                self.read_ended(reader, &demand, *result, now);
             }
             Event::Unparked { route, asked, result } => self.unpark_ended(route, asked, result, now),
             Event::Settled {

@@ -101,7 +101,7 @@ impl Engine {
             return;
         };
         self.tasks.push(Box::pin(async move {
-            let result = reader.read(&demand).await;
+            let result = Box::new(reader.read(&demand).await);
             Event::Read {
                 reader,
                 demand,
