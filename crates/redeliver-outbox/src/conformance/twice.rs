@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Another message with the number of this one.
-async fn namesake(subject: &Subject, id: MessageId, lane: Option<&str>) -> Outcome<MessageId> {
+pub(super) async fn namesake(subject: &Subject, id: MessageId, lane: Option<&str>) -> Outcome<MessageId> {
     let other = MessageId::new(id.number(), id.salt() ^ 1);
     let lane = lane.map_or_else(|| "NULL".to_owned(), |lane| format!("'{lane}'"));
     let statement = format!(
