@@ -421,6 +421,7 @@ macro_rules! __conformance_catalogue {
                 s422_a_letter_outlasts_a_discarded_one
                 s423_the_history_takes_a_number_again
                 s424_a_lane_is_parked_for_a_number_given_twice
+                s429_the_history_removes_no_other_row
             }
             attempts {
                 s425_a_number_given_again_has_no_attempts

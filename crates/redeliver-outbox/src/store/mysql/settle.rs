@@ -206,6 +206,7 @@ async fn identified(work: &mut Work<'_>, dead: &[Dead]) -> Result<Vec<Json>> {
 struct Batch {
     numbers: BTreeSet<i64>,
     delivered: Vec<Json>,
+    delivered_numbers: Vec<i64>,
     moved: Vec<i64>,
     /// Delivered, and not at the first attempt.
     tried: Vec<i64>,
@@ -232,6 +233,7 @@ impl Batch {
                 let attempt = attempted.attempt;
                 self.delivered
                     .push(json!([number, attempt, row::millis(attempted.took)]));
+                self.delivered_numbers.push(number);
                 self.moved.push(number);
                 if attempts > 0 || redrives > 0 {
                     self.tried.push(number);
@@ -333,9 +335,15 @@ impl Batch {
         let history = work.store.history;
         if history != History::Off && !self.delivered.is_empty() {
             let payloads = history == History::Full;
-            let sql = include_str!("sql/settle_delivered.sql");
-            work.run(sql, (payloads, payloads, table(self.delivered.iter().cloned())))
-                .await?;
+            let rows = (payloads, payloads, table(self.delivered.iter().cloned()));
+            work.insert_over(
+                (include_str!("sql/settle_delivered.sql"), rows.into()),
+                (
+                    include_str!("sql/remove_sent.sql"),
+                    row::list(&self.delivered_numbers),
+                ),
+            )
+            .await?;
         }
         let dead = identified(work, &self.dead).await?;
         for (sql, rows) in [
