@@ -1,7 +1,7 @@
 //! Looks at the tables beside the store, with statements of our own.
 
 use redeliver_outbox::{
-    Timestamp,
+    MessageId, Timestamp,
     state::{Place, State},
 };
 use rusqlite::{Connection, OptionalExtension as _, Result, Row};
@@ -90,15 +90,18 @@ pub(super) fn totals(connection: &Connection) -> Result<[i64; 4]> {
 /// A line of the log of attempts: its class, and whether it tells how long it took.
 pub(super) fn logged(
     connection: &Connection,
-    number: i64,
+    message: MessageId,
     redrive: u32,
     attempt: u32,
 ) -> Result<Option<(String, bool)>> {
     let mut statement = connection.prepare_cached(
-        "SELECT class, took_ms IS NOT NULL FROM redeliver_attempts WHERE number = ?1 AND redrive = ?2 AND attempt = ?3",
+        "SELECT class, took_ms IS NOT NULL FROM redeliver_attempts
+          WHERE number = ?1 AND salt & 4611686018427387903 = ?2 AND redrive = ?3 AND attempt = ?4",
     )?;
     statement
-        .query_row((number, redrive, attempt), |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row((message.number(), message.salt(), redrive, attempt), |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
         .optional()
 }
 

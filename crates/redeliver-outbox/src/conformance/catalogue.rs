@@ -3,10 +3,10 @@
 use futures_core::future::LocalBoxFuture;
 
 use super::{
-    Factory, Failure, away, behind, bytes, chain, claim, edit, failure::Outcome, fan_out, fault, guard,
-    heads, history, hold, issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model, order,
-    overview, page, park, patch, payload, query, read, redrive, redrive_order, refused, replay, retain,
-    search, settle, status, times, twice, write,
+    Factory, Failure, attempts, away, behind, bytes, chain, claim, edit, failure::Outcome, fan_out, fault,
+    guard, heads, history, hold, issue, job, job_desk, job_trouble, kept_ids, lane, lease, migrate, model,
+    order, overview, page, park, patch, payload, query, read, redrive, redrive_order, refused, replay,
+    retain, search, settle, status, times, twice, write,
 };
 
 /// One promise of a store, and how it is put to the test.
@@ -427,6 +427,13 @@ macro_rules! __conformance_catalogue {
                 s422_a_letter_outlasts_a_discarded_one
                 s423_the_history_takes_a_number_again
                 s424_a_lane_is_parked_for_a_number_given_twice
+                s429_the_history_removes_no_other_row
+            }
+            attempts {
+                s425_a_number_given_again_has_no_attempts
+                s426_an_interruption_is_logged_beside_a_namesakes_attempt
+                s427_attempts_stay_as_long_as_their_message
+                s428_old_attempts_find_their_message
             }
             model {
                 s160_random_histories_agree_with_the_model

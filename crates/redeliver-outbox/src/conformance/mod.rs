@@ -18,6 +18,7 @@ use crate::{
     store::{History, Result, Store},
 };
 
+mod attempts;
 mod away;
 mod behind;
 mod bytes;

@@ -119,6 +119,13 @@ impl Subject {
         Ok(Worker { id, claimed, reader })
     }
 
+    /// The next owner of every shard, after this worker has left.
+    pub(super) async fn worker_after(&self, worker: Worker, name: &str) -> Outcome<Worker> {
+        self.store.release(&worker.id, &worker.leases(), true).await?;
+        self.store.leave(&worker.id).await?;
+        self.worker(name).await
+    }
+
     /// Lets the worker's lease end.
     pub(super) async fn expire(&self, worker: &WorkerId) -> Outcome {
         let past = self.time_from_now(-1000).await?;

@@ -2,7 +2,7 @@
 
 use super::{
     Factory,
-    failure::{Outcome, same},
+    failure::{Failure, Outcome, check, same},
     subject::{HOUR, Subject, Worker, bury, delivered, only, park, retry},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Another message with the number of this one.
-async fn namesake(subject: &Subject, id: MessageId, lane: Option<&str>) -> Outcome<MessageId> {
+pub(super) async fn namesake(subject: &Subject, id: MessageId, lane: Option<&str>) -> Outcome<MessageId> {
     let other = MessageId::new(id.number(), id.salt() ^ 1);
     let lane = lane.map_or_else(|| "NULL".to_owned(), |lane| format!("'{lane}'"));
     let statement = format!(
@@ -171,5 +171,59 @@ pub(super) async fn s424_a_lane_is_parked_for_a_number_given_twice(factory: &dyn
     let mut both = vec![first, second];
     both.sort_unstable();
     same!(heads, both, "the heads of the parked lanes");
+    Ok(())
+}
+
+/// With an operator's own unique index, a second row is refused and the first one stays.
+pub(super) async fn s429_the_history_removes_no_other_row(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 1).await?;
+    let worker = subject.worker("w").await?;
+    for (table, column) in [("sent", "destination"), ("events", "topic")] {
+        let index =
+            format!("CREATE UNIQUE INDEX local_redeliver_{table}_one ON redeliver_{table} ({column})");
+        subject.execute(&index).await?;
+    }
+    let fanned_out = Verdict::FannedOut {
+        destinations: vec!["shipping".to_owned()],
+    };
+    for (message, verdict, status) in [
+        (NewMessage::to("billing"), delivered(1), Status::Sent),
+        (NewMessage::on("orders"), fanned_out, Status::FannedOut),
+    ] {
+        let message = message.payload("{}");
+        let first = subject.enqueue_one(message.clone()).await?;
+        settle_twice(&subject, &worker, first, verdict.clone()).await?;
+        let second = subject.enqueue_one(message).await?;
+        let settlement = worker.settlement(&subject.record(second).await?, verdict.clone())?;
+        let refused = subject.store.settle(&worker.id, &[settlement]).await;
+        let Err(error) = refused else {
+            return Err(Failure::new(format!(
+                "the second row took the place of the first: {status:?}"
+            )));
+        };
+        check!(error.kind().is_about_content(), "{error} ({:?})", error.kind());
+        same!(subject.status(first).await?, status, "the status of the first");
+        same!(
+            subject.status(second).await?,
+            Status::Processing,
+            "the status of the second"
+        );
+        // The same number again, which the history takes.
+        subject.execute("DELETE FROM redeliver_outbox").await?;
+        let other = MessageId::new(first.number(), first.salt() ^ 1);
+        let column = if status == Status::Sent {
+            "destination"
+        } else {
+            "topic"
+        };
+        let insert = format!(
+            "INSERT INTO redeliver_outbox (number, salt, {column}, payload) VALUES ({}, {}, 'again', '{{}}')",
+            other.number(),
+            other.salt()
+        );
+        subject.execute(&insert).await?;
+        settle_twice(&subject, &worker, other, verdict).await?;
+        same!(subject.status(other).await?, status, "the status of the third");
+    }
     Ok(())
 }

@@ -358,7 +358,7 @@ async fn retention_forgets_old_history_and_never_an_open_dead_letter() {
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)
          INSERT INTO redeliver_sent
          SELECT i, 0, 0, 'd', NULL, '', NULL, NULL, NULL, NULL, 0, 1, 0, NULL, CASE WHEN i > 1100 THEN 900000 ELSE 0 END, 1, NULL FROM n;
-         INSERT INTO redeliver_attempts VALUES (1, 0, 1, 0, 1, 'transient', 'x', 'w'), (1150, 0, 1, 0, 1, 'transient', 'x', 'w');
+         INSERT INTO redeliver_attempts VALUES (1, 0, 0, 1, 0, 1, 'transient', 'x', 'w'), (1150, 0, 0, 1, 0, 1, 'transient', 'x', 'w');
          INSERT INTO redeliver_inbox VALUES ('c', 'm', 0);",
     );
     let letter = DeadLetter {

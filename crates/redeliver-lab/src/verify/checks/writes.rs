@@ -160,7 +160,8 @@ fn check_log(world: &World, settlement: &Settlement, old: &Seen) {
         _ => return,
     };
     let number = settlement.number();
-    let logged = world.look(|connection| look::logged(connection, number, old.state.redrives, attempt));
+    let logged =
+        world.look(|connection| look::logged(connection, settlement.id, old.state.redrives, attempt));
     let Some(logged) = logged else { return };
     let right = match (&logged, class) {
         (Some((logged, timed)), Some(class)) => logged == class && *timed == (class != "interrupted"),

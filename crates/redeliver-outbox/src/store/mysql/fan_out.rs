@@ -39,10 +39,12 @@ pub(super) async fn write(work: &mut Work<'_>, events: &[i64], branches: &[Branc
     }
     note(work, branches, &made).await?;
     let payloads = history == History::Full;
-    let values = (payloads, payloads, row::list(events));
-    work.run(include_str!("sql/settle_fanned_out.sql"), values)
-        .await?;
-    Ok(())
+    let rows = (payloads, payloads, row::list(events));
+    work.insert_over(
+        (include_str!("sql/settle_fanned_out.sql"), rows.into()),
+        (include_str!("sql/remove_events.sql"), row::list(events)),
+    )
+    .await
 }
 
 /// Makes the messages, and tells the number that each was given, by its salt.
@@ -75,8 +77,12 @@ pub(super) async fn note(work: &mut Work<'_>, branches: &[Branch], made: &HashMa
     };
     let rows: Vec<Json> = branches.iter().filter_map(noted).collect();
     if !rows.is_empty() {
-        work.run(include_str!("sql/note_fan_out.sql"), (row::table(rows),))
-            .await?;
+        let rows = row::table(rows);
+        work.insert_over(
+            (include_str!("sql/note_fan_out.sql"), (rows.clone(),).into()),
+            (include_str!("sql/remove_branches.sql"), rows),
+        )
+        .await?;
     }
     Ok(())
 }

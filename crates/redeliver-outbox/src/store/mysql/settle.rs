@@ -90,6 +90,8 @@ async fn fence(work: &mut Work<'_>, worker: &WorkerId, settlements: &[Settlement
 #[derive(Clone, Copy)]
 struct Row {
     id: MessageId,
+    /// As in the column, which may hold more bits than the id.
+    salt: i64,
     shard: u16,
     state: State,
     event: bool,
@@ -112,7 +114,8 @@ async fn lock(
     }
     let numbers = (row::list(&numbers),);
     for mut row in work.rows(include_str!("sql/lock.sql"), numbers).await? {
-        let id = MessageId::new(row.take()?, row.take()?);
+        let (number, salt) = (row.take()?, row.take()?);
+        let id = MessageId::new(number, salt);
         let shard = row.take()?;
         let state = State {
             place: Place::Live,
@@ -126,6 +129,7 @@ async fn lock(
             id.number(),
             Row {
                 id,
+                salt,
                 shard,
                 state,
                 event,
@@ -203,6 +207,7 @@ async fn identified(work: &mut Work<'_>, dead: &[Dead]) -> Result<Vec<Json>> {
 struct Batch {
     numbers: BTreeSet<i64>,
     delivered: Vec<Json>,
+    delivered_numbers: Vec<i64>,
     moved: Vec<i64>,
     /// Delivered, and not at the first attempt.
     tried: Vec<i64>,
@@ -229,12 +234,14 @@ impl Batch {
                 let attempt = attempted.attempt;
                 self.delivered
                     .push(json!([number, attempt, row::millis(attempted.took)]));
+                self.delivered_numbers.push(number);
                 self.moved.push(number);
                 if attempts > 0 || redrives > 0 {
                     self.tried.push(number);
                 }
                 if attempts == attempt {
-                    self.heard_of.push(json!([number, redrives, attempt]));
+                    self.heard_of
+                        .push(json!([number, row.salt.to_string(), redrives, attempt]));
                 }
                 if attempted.resumes_lane {
                     self.resumed.push(number);
@@ -244,7 +251,7 @@ impl Batch {
                 let error = error_text(&attempted.error);
                 self.retried
                     .push(json!([number, attempted.attempt, row::delay(*wait), error]));
-                self.log(number, redrives, attempted);
+                self.log(&row, attempted);
             }
             Verdict::Dead {
                 attempted,
@@ -263,7 +270,7 @@ impl Batch {
                 });
                 self.moved.push(number);
                 if let Some(attempted) = attempted {
-                    self.log(number, redrives, attempted);
+                    self.log(&row, attempted);
                 }
                 match lane {
                     AfterDeath::Park => self.parked.push(row.id),
@@ -295,6 +302,7 @@ impl Batch {
                 self.counted.push(json!([number, attempt]));
                 self.attempts.push(json!([
                     number,
+                    row.salt.to_string(),
                     redrives,
                     attempt,
                     null,
@@ -304,16 +312,18 @@ impl Batch {
             }
             Verdict::Uncounted { attempt } => {
                 self.counted.push(json!([number, attempt.saturating_sub(1)]));
-                self.heard_of.push(json!([number, redrives, attempt]));
+                self.heard_of
+                    .push(json!([number, row.salt.to_string(), redrives, attempt]));
             }
         }
     }
 
-    fn log(&mut self, number: i64, redrive: u32, attempted: &Attempted) {
+    fn log(&mut self, row: &Row, attempted: &Attempted) {
         let (took, error) = (row::millis(attempted.took), error_text(&attempted.error));
         self.attempts.push(json!([
-            number,
-            redrive,
+            row.id.number(),
+            row.salt.to_string(),
+            row.state.redrives,
             attempted.attempt,
             took,
             attempted.class,
@@ -326,9 +336,15 @@ impl Batch {
         let history = work.store.history;
         if history != History::Off && !self.delivered.is_empty() {
             let payloads = history == History::Full;
-            let sql = include_str!("sql/settle_delivered.sql");
-            work.run(sql, (payloads, payloads, table(self.delivered.iter().cloned())))
-                .await?;
+            let rows = (payloads, payloads, table(self.delivered.iter().cloned()));
+            work.insert_over(
+                (include_str!("sql/settle_delivered.sql"), rows.into()),
+                (
+                    include_str!("sql/remove_sent.sql"),
+                    row::list(&self.delivered_numbers),
+                ),
+            )
+            .await?;
         }
         let dead = identified(work, &self.dead).await?;
         for (sql, rows) in [
@@ -351,19 +367,9 @@ impl Batch {
             .await?;
         }
         fan_out::write(work, &self.fanned_out, &self.branches).await?;
-        // Without a history nothing would ever remove the log.
-        let forgotten = if history == History::Off {
-            &self.tried[..]
-        } else {
-            &[]
-        };
-        for (sql, numbers) in [
-            (include_str!("sql/remove_attempts.sql"), forgotten),
-            (include_str!("sql/resume_lane.sql"), &self.resumed),
-        ] {
-            if !numbers.is_empty() {
-                work.run(sql, (row::list(numbers),)).await?;
-            }
+        if !self.resumed.is_empty() {
+            work.run(include_str!("sql/resume_lane.sql"), (row::list(&self.resumed),))
+                .await?;
         }
         if !self.parked.is_empty() {
             work.run(include_str!("sql/park_lane.sql"), (row::ids(&self.parked),))
@@ -371,6 +377,11 @@ impl Batch {
         }
         if !self.moved.is_empty() {
             work.run(include_str!("sql/remove.sql"), (row::list(&self.moved),))
+                .await?;
+        }
+        // Without a history nothing would ever remove the log.
+        if history == History::Off && !self.tried.is_empty() {
+            work.run(include_str!("sql/remove_attempts.sql"), (row::list(&self.tried),))
                 .await?;
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! One transaction and the statements in it.
 
-use mysql_async::{Conn, IsolationLevel, Params, Row, Transaction, TxOpts, prelude::Queryable};
+use mysql_async::{Conn, IsolationLevel, Params, Row, Transaction, TxOpts, Value, prelude::Queryable};
 
 use super::{MySqlStore, Result, literal, row::MySqlColumns};
 use crate::store::columns::Columns;
@@ -81,6 +81,26 @@ impl<'a> Work<'a> {
         }
         .map_err(|error| self.store.failed(error))?;
         Ok(self.transaction.affected_rows())
+    }
+
+    /// Inserts rows of the history. Where one is refused, those of the same number are removed first: a number may be given twice, after
+    /// a restore, and the history keeps the newer message. Not REPLACE and not ON DUPLICATE KEY UPDATE, which would remove or change
+    /// another row where an operator has a unique index.
+    pub(super) async fn insert_over(
+        &mut self,
+        (insert, values): (&str, Params),
+        (remove, old): (&str, Value),
+    ) -> Result<()> {
+        match self.run(insert, values.clone()).await {
+            Err(error) if error.kind().is_about_content() => {
+                self.run(remove, (old,)).await?;
+                self.run(insert, values).await?;
+            }
+            done => {
+                done?;
+            }
+        }
+        Ok(())
     }
 
     /// Ends it where there was nothing to do. MariaDB keeps the locks of rows that it only looked at until then, and whoever comes next would skip them: that must

@@ -12,7 +12,7 @@ use crate::{
     store::schema::{self, Notes, Step, by_hand, require, steps},
 };
 
-const STEPS: [Step; 12] = steps![
+const STEPS: [Step; 13] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
@@ -25,6 +25,7 @@ const STEPS: [Step; 12] = steps![
     "discarded": "0010_discarded",
     "hardening": "0011_hardening",
     "scheduled_lanes": "0012_scheduled_lanes",
+    "attempts_by_id": "0013_attempts_by_id",
 ];
 pub(super) const NEWEST: u32 = STEPS.len() as u32;
 const OLDEST_SERVER: i32 = 130_000;

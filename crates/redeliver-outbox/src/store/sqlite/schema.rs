@@ -19,7 +19,7 @@ use crate::{
     },
 };
 
-const STEPS: [Step; 12] = steps![
+const STEPS: [Step; 13] = steps![
     "outbox": "0001_outbox",
     "messages_view": "0002_messages_view",
     "destinations": "0003_destinations",
@@ -32,6 +32,7 @@ const STEPS: [Step; 12] = steps![
     "discarded": "0010_discarded",
     "hardening": "0011_hardening",
     "scheduled_lanes": "0012_scheduled_lanes",
+    "attempts_by_id": "0013_attempts_by_id",
 ];
 const NEWEST: u32 = STEPS.len() as u32;
 /// The step that made the view what it is.

@@ -135,7 +135,7 @@ fn write(
                 settlement.id.salt(),
             );
             if session.execute(include_str!("sql/settle_uncounted.sql"), values)? > 0 {
-                let values = (number, attempt, settlement.redrives);
+                let values = (number, attempt, settlement.redrives, settlement.id.salt());
                 session.execute(include_str!("sql/forget_begun.sql"), values)?;
             }
             Ok(())

@@ -150,7 +150,8 @@ pub(super) async fn find(store: &MySqlStore, message: MessageRef) -> Result<Opti
             .pop(),
     };
     let statement = include_str!("../sql/attempts_of_message.sql");
-    let attempts = work.read(statement, (number,), records::attempt).await?;
+    let whole = (number, record.id.salt());
+    let attempts = work.read(statement, whole, records::attempt).await?;
     let audit = audit::of_message(&mut work, record.id).await?;
     let kept = kept(&mut work, record.id).await?;
     let fan_out = fan_out(&mut work, number).await?;

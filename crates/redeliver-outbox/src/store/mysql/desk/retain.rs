@@ -91,13 +91,13 @@ async fn forget_messages(store: &MySqlStore, age: Duration, old: &str, remove: &
         return Ok(0);
     }
     let all = row::list(&numbers);
+    let rows = work.run(remove, (all.clone(),)).await?;
     for statement in [
         include_str!("../sql/remove_attempts.sql"),
         include_str!("../sql/remove_fan_out.sql"),
     ] {
         work.run(statement, (all.clone(),)).await?;
     }
-    let rows = work.run(remove, (all,)).await?;
     work.commit().await?;
     Ok(rows)
 }

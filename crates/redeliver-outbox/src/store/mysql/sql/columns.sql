@@ -7,7 +7,8 @@ number, salt, shard, destination, topic, lane,
     CASE WHEN OCTET_LENGTH(last_error) > {most} DIV 8 THEN NULL ELSE last_error END,
     last_wait_ms,
     IF(attempts > 0, COALESCE((SELECT a.class = 'interrupted' FROM redeliver_attempts a
-                               WHERE a.number = redeliver_outbox.number AND a.redrive = redrives AND a.attempt = attempts), 0), 0) AS interrupted,
+                               WHERE a.number = redeliver_outbox.number AND a.salt = redeliver_outbox.salt
+                                 AND a.redrive = redrives AND a.attempt = attempts), 0), 0) AS interrupted,
     CASE WHEN OCTET_LENGTH(payload) > {most} OR OCTET_LENGTH(payload_binary) > {most}
             OR OCTET_LENGTH(headers) > {most} DIV 8 OR OCTET_LENGTH(last_error) > {most} DIV 8
         THEN COALESCE(OCTET_LENGTH(payload), OCTET_LENGTH(payload_binary), 0) + COALESCE(OCTET_LENGTH(headers), 0)

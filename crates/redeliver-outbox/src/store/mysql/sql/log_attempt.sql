@@ -1,8 +1,8 @@
-INSERT INTO redeliver_attempts (number, redrive, attempt, at, took_ms, class, error, worker)
-SELECT j.number, j.redrive, j.attempt, UTC_TIMESTAMP(3), j.took_ms, j.class, j.error, ?
+INSERT INTO redeliver_attempts (number, salt, redrive, attempt, at, took_ms, class, error, worker)
+SELECT j.number, j.salt, j.redrive, j.attempt, UTC_TIMESTAMP(3), j.took_ms, j.class, j.error, ?
 FROM JSON_TABLE(?, '$[*]' COLUMNS (
-    number BIGINT PATH '$[0]', redrive INT PATH '$[1]', attempt INT PATH '$[2]', took_ms BIGINT PATH '$[3]',
-    class VARCHAR(40) CHARACTER SET utf8mb4 PATH '$[4]', error TEXT CHARACTER SET utf8mb4 PATH '$[5]'
+    number BIGINT PATH '$[0]', salt BIGINT PATH '$[1]', redrive INT PATH '$[2]', attempt INT PATH '$[3]', took_ms BIGINT PATH '$[4]',
+    class VARCHAR(40) CHARACTER SET utf8mb4 PATH '$[5]', error TEXT CHARACTER SET utf8mb4 PATH '$[6]'
 )) AS j
 -- How an attempt ended is known for good; that it began is not news then.
 ON DUPLICATE KEY UPDATE

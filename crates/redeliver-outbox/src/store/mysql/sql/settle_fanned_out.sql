@@ -1,4 +1,4 @@
-REPLACE INTO redeliver_events (number, salt, shard, topic, lane, payload, payload_binary, content_type, headers, traceparent,
+INSERT INTO redeliver_events (number, salt, shard, topic, lane, payload, payload_binary, content_type, headers, traceparent,
     created_at, fanned_out_at)
 SELECT o.number, o.salt, o.shard, o.topic, o.lane, IF(?, o.payload, NULL), IF(?, o.payload_binary, NULL), o.content_type, o.headers,
     o.traceparent, o.created_at, UTC_TIMESTAMP(3)

@@ -136,10 +136,12 @@ async fn detail(session: &Session<'_>, record: Record) -> Result<Detail> {
     let (number, shard) = (record.id.number(), value::shard(record.shard));
     let audit = audit::of_message(session, record.id).await?;
     let place: [Parameter<'_>; 2] = [(&shard, Type::INT2), (&number, Type::INT8)];
+    let salt = record.id.salt();
+    let whole: [Parameter<'_>; 2] = [(&number, Type::INT8), (&salt, Type::INT8)];
     let (attempts, kept, mut parked, mut waits) = try_join4(
         session.read(
             include_str!("../sql/attempts_of_message.sql"),
-            &place[1..],
+            &whole,
             records::attempt,
         ),
         kept(session, record.id),

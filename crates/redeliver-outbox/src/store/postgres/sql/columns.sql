@@ -11,7 +11,7 @@ o.number, o.salt, o.shard,
        CASE WHEN o.large THEN NULL ELSE o.last_error END,
        o.last_wait_ms,
        CASE WHEN o.attempts > 0 THEN COALESCE((SELECT a.class = 'interrupted' FROM redeliver_attempts a
-                                                WHERE a.number = o.number AND a.redrive = o.redrives AND a.attempt = o.attempts), FALSE)
+                                                WHERE a.number = o.number AND a.salt = o.salt AND a.redrive = o.redrives AND a.attempt = o.attempts), FALSE)
             ELSE FALSE END AS interrupted,
        CASE WHEN o.large THEN octet_length(o.destination)::bigint + COALESCE(octet_length(o.payload), octet_length(o.payload_binary), 0)
            + COALESCE(octet_length(o.topic), 0) + COALESCE(octet_length(o.lane), 0) + COALESCE(octet_length(o.content_type), 0)

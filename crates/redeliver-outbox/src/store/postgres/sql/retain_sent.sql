@@ -7,6 +7,13 @@ WITH old AS MATERIALIZED (
      LIMIT $2
 ),
 attempts AS (
-    DELETE FROM redeliver_attempts a USING old WHERE a.number = old.number
+    -- The history keeps one message of a number: attempts of an earlier one, which it replaced, go as well. A count is looked up row by
+    -- row; NOT EXISTS might become a join that reads the whole outbox.
+    DELETE FROM redeliver_attempts a
+     USING old
+     WHERE a.number = old.number
+       AND (SELECT count(*) FROM redeliver_outbox o
+             WHERE o.shard = ANY (ARRAY(SELECT shard FROM redeliver_shards)) AND o.number = a.number AND o.salt = a.salt) = 0
+       AND (SELECT count(*) FROM redeliver_dead d WHERE d.number = a.number AND d.salt = a.salt) = 0
 )
 DELETE FROM redeliver_sent s USING old WHERE s.number = old.number

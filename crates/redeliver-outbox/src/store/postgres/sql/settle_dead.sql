@@ -9,9 +9,9 @@ WITH gone AS (
               settled.park, settled.fingerprint
 ),
 attempted AS (
-    INSERT INTO redeliver_attempts (number, redrive, attempt, at, took_ms, class, error, worker)
-    SELECT number, redrives, attempt, clock_timestamp(), took_ms, class, attempt_error, $11 FROM gone WHERE attempt IS NOT NULL
-        ON CONFLICT (number, redrive, attempt) DO UPDATE
+    INSERT INTO redeliver_attempts (number, salt, redrive, attempt, at, took_ms, class, error, worker)
+    SELECT number, salt, redrives, attempt, clock_timestamp(), took_ms, class, attempt_error, $11 FROM gone WHERE attempt IS NOT NULL
+        ON CONFLICT (number, salt, redrive, attempt) DO UPDATE
        SET at = excluded.at, took_ms = excluded.took_ms, class = excluded.class, error = excluded.error, worker = excluded.worker
 ),
 parked AS (

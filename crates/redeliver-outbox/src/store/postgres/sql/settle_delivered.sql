@@ -10,15 +10,15 @@ WITH gone AS (
 -- Only an attempt that was counted before the send has left a line in the log that is wrong now.
 arrived_after_all AS (
     DELETE FROM redeliver_attempts a
-     USING (SELECT number, redrives, attempt FROM gone WHERE attempts = attempt) AS counted
-     WHERE a.number = counted.number AND a.redrive = counted.redrives AND a.attempt = counted.attempt AND a.class = 'interrupted'
-       AND $6
+     USING (SELECT number, salt, redrives, attempt FROM gone WHERE attempts = attempt) AS counted
+     WHERE a.number = counted.number AND a.salt = counted.salt AND a.redrive = counted.redrives AND a.attempt = counted.attempt
+       AND a.class = 'interrupted' AND $6
 ),
 -- Without a history ($6) nothing would ever remove the log.
 forgotten AS (
     DELETE FROM redeliver_attempts a
-     USING (SELECT number FROM gone WHERE attempts > 0 OR redrives > 0) AS tried
-     WHERE a.number = tried.number AND NOT $6
+     USING (SELECT number, salt FROM gone WHERE attempts > 0 OR redrives > 0) AS tried
+     WHERE a.number = tried.number AND a.salt = tried.salt AND NOT $6
 )
 INSERT INTO redeliver_sent (number, salt, shard, destination, topic, lane, payload, payload_binary, content_type, headers, traceparent,
                             created_at, attempts, redrives, last_error, sent_at, took_ms)

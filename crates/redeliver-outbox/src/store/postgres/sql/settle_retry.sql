@@ -10,9 +10,9 @@ WITH failed AS (
            AS settled (shard, number, attempt, wait_ms, took_ms, class, error, redrives, salt)
      WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND o.attempts IN (settled.attempt, settled.attempt - 1)
-    RETURNING o.number, o.redrives, settled.attempt, settled.took_ms, settled.class, settled.error
+    RETURNING o.number, o.salt, o.redrives, settled.attempt, settled.took_ms, settled.class, settled.error
 )
-INSERT INTO redeliver_attempts (number, redrive, attempt, at, took_ms, class, error, worker)
-SELECT number, redrives, attempt, clock_timestamp(), took_ms, class, error, $8 FROM failed
-    ON CONFLICT (number, redrive, attempt) DO UPDATE
+INSERT INTO redeliver_attempts (number, salt, redrive, attempt, at, took_ms, class, error, worker)
+SELECT number, salt, redrives, attempt, clock_timestamp(), took_ms, class, error, $8 FROM failed
+    ON CONFLICT (number, salt, redrive, attempt) DO UPDATE
    SET at = excluded.at, took_ms = excluded.took_ms, class = excluded.class, error = excluded.error, worker = excluded.worker

@@ -5,8 +5,9 @@ WITH uncounted AS (
            AS settled (shard, number, attempt, redrives, salt)
      WHERE o.shard = settled.shard AND o.number = settled.number AND o.redrives = settled.redrives AND o.salt & 4611686018427387903 = settled.salt
        AND o.attempts = settled.attempt
-    RETURNING o.number, o.redrives, settled.attempt
+    RETURNING o.number, o.salt, o.redrives, settled.attempt
 )
 DELETE FROM redeliver_attempts a
  USING uncounted
- WHERE a.number = uncounted.number AND a.redrive = uncounted.redrives AND a.attempt = uncounted.attempt AND a.class = 'interrupted'
+ WHERE a.number = uncounted.number AND a.salt = uncounted.salt AND a.redrive = uncounted.redrives
+   AND a.attempt = uncounted.attempt AND a.class = 'interrupted'

@@ -125,7 +125,7 @@ pub(super) fn find(session: &Session<'_>, message: MessageRef) -> Done<Option<De
     };
     let attempts = session.read(
         include_str!("../sql/attempts_of_message.sql"),
-        [number],
+        (number, record.id.salt()),
         records::attempt,
     )?;
     let audit = audit::of_message(session, record.id)?;

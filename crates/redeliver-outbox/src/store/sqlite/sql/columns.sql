@@ -11,7 +11,8 @@ number, salt, shard,
     CASE WHEN octet_length(last_error) > {most} / 8 THEN NULL ELSE last_error END,
     last_wait_ms,
     CASE WHEN attempts > 0 THEN COALESCE((SELECT a.class = 'interrupted' FROM redeliver_attempts a
-                                          WHERE a.number = redeliver_outbox.number AND a.redrive = redrives AND a.attempt = attempts), 0)
+                                          WHERE a.number = redeliver_outbox.number AND a.salt = redeliver_outbox.salt
+                                            AND a.redrive = redrives AND a.attempt = attempts), 0)
          ELSE 0 END,
     CASE
         WHEN octet_length(payload) > {most} OR octet_length(payload_binary) > {most} OR octet_length(destination) > {most} / 8

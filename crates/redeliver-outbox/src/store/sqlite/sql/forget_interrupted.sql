@@ -1,3 +1,3 @@
 DELETE FROM redeliver_attempts
 WHERE number = ?1 AND attempt = ?2 AND class = 'interrupted'
-AND redrive = (SELECT redrives FROM redeliver_sent WHERE number = ?1)
+AND (salt, redrive) = (SELECT salt, redrives FROM redeliver_sent WHERE number = ?1)

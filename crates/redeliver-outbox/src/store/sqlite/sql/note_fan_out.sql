@@ -1,1 +1,2 @@
-INSERT OR REPLACE INTO redeliver_fan_out (event_number, event_salt, destination, number) VALUES (?1, ?2, ?3, ?4)
+INSERT INTO redeliver_fan_out (event_number, event_salt, destination, number) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (event_number, destination) DO UPDATE SET event_salt = excluded.event_salt, number = excluded.number
