@@ -38,7 +38,7 @@ impl Window {
             }
         }
         if let Some(parked) = &found.reloaded {
-            self.reload_parked(parked);
+            self.begin_again(parked);
         }
         self.take_heads(&found.heads);
         // What was read again comes before what is new: a lane that is complete again takes the new ones in.

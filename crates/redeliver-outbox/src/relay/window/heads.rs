@@ -95,8 +95,12 @@ impl Window {
         self.refresh(&key);
     }
 
-    /// The tables may be others: lanes are parked for the dead letters that these have, and for no others.
-    pub(super) fn reload_parked(&mut self, parked: &[(u16, ParkedLane)]) {
+    /// The reader has begun again, perhaps on other tables. Lanes are parked for the dead letters that these have, and for no others.
+    /// What a lane has let go is not read before the reader has come to it again, so due messages wait until then.
+    pub(super) fn begin_again(&mut self, parked: &[(u16, ParkedLane)]) {
+        for shard in self.shards.values_mut() {
+            shard.caught_up = false;
+        }
         let mut now: HashMap<LaneKey, i64> = HashMap::new();
         for (shard, lane) in parked.iter().filter(|(_, lane)| lane.head != 0) {
             if let Some(route) = self.tracks.index(&lane.lane.destination) {

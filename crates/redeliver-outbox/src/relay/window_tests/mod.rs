@@ -88,6 +88,8 @@ enum Step {
     Resume(usize),
     /// A destination takes nothing from now on, or takes messages again.
     Turn(usize),
+    /// The reader begins again, with all that it knew gone.
+    BeginAgain,
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -111,6 +113,7 @@ fn step() -> impl Strategy<Value = Step> {
             .prop_map(|(shard, destination, key)| Step::Hold { shard, destination, key }),
         1 => (0..8_usize).prop_map(Step::Resume),
         1 => (0..2_usize).prop_map(Step::Turn),
+        1 => Just(Step::BeginAgain),
     ]
 }
 
@@ -291,6 +294,10 @@ impl World {
                 lane.iter().for_each(|lane| self.rows.resume(lane));
             }
             Step::Turn(route) => self.down[route] = !self.down[route],
+            Step::BeginAgain => {
+                self.rows.replaced = true;
+                self.rows.cursors.values_mut().for_each(|cursor| *cursor = 0);
+            }
         }
         self.begin();
         assert!(
@@ -591,6 +598,33 @@ fn a_lane_does_not_wait_for_a_message_that_is_gone() {
     let left: Vec<i64> = world.rows.live.keys().copied().collect();
     world.finish();
     assert_eq!(world.rows.delivered, left);
+}
+
+/// The reader begins again, and has a backlog to pass before it comes to what a lane has let go.
+#[test]
+fn a_due_message_waits_until_a_reader_that_begins_again_has_caught_up() {
+    let mut world = World::new(LIMITS);
+    for _ in 0..60 {
+        world.insert(0, 1, None, 0);
+    }
+    for delay in [0, 0, 0, 0, 1] {
+        world.insert(0, 0, Some(0), delay);
+    }
+    world.take(Step::Turn(0));
+    world.take(Step::Turn(1));
+    for _ in 0..60 {
+        world.take(Step::Read);
+        world.take(Step::Settle { how_many: 9 });
+    }
+    world.take(Step::Pass(5));
+    world.take(Step::BeginAgain);
+    world.take(Step::Turn(0));
+    for _ in 0..20 {
+        world.take(Step::End { which: 0, how: 0 });
+        world.take(Step::Settle { how_many: 9 });
+        world.take(Step::Read);
+    }
+    world.finish();
 }
 
 /// A copy of the tables takes their place that never had the dead letter for which a lane is parked.
