@@ -13,11 +13,11 @@ use crate::{Message, Timestamp, limits::KEY_LIMIT};
 /// The lane of a message, by its shard, destination and key.
 pub(super) type Lane<'a> = (u16, &'a str, &'a str);
 
-/// The lanes of messages, each once. A key that was cut off names no lane.
+/// The lanes of messages, each once. A key that was cut off or is no Unicode text names no lane.
 pub(super) fn lanes<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeSet<Lane<'a>> {
     let lane = |message: &'a Message| -> Option<Lane<'a>> {
         let key = message.key.as_deref()?;
-        let whole = message.withheld.is_none() || key.len() <= KEY_LIMIT;
+        let whole = (message.withheld.is_none() || key.len() <= KEY_LIMIT) && !message.unreadable_key;
         whole.then_some((message.shard, message.destination.as_str(), key))
     };
     messages.into_iter().filter_map(lane).collect()

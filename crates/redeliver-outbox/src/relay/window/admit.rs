@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{Held, LaneKey, Source, Stage, Window};
 use crate::{
     DeadReason, Message, MessageId, Timestamp,
-    destination::unknown,
+    destination::{KEY_IS_NO_TEXT, unknown},
     limits,
     plants::{Plant, planted},
     relay::{fan_out, lane::Due},
@@ -193,7 +193,7 @@ impl Window {
             self.hold(busy(message, lease, None, source));
             return Some(settlement);
         };
-        if let Some(verdict) = cut_key(&message) {
+        if let Some(verdict) = bad_key(&message) {
             let settlement = Settlement::of(&message, lease, verdict);
             self.hold(busy(message, lease, Some(route), source));
             return Some(settlement);
@@ -337,14 +337,21 @@ fn by_lane(due: Vec<Message>) -> impl Iterator<Item = Message> {
     keyed.into_iter().chain(unkeyed)
 }
 
-/// The end of a message whose key is too long to be read: it is in no lane that could be read again.
-fn cut_key(message: &Message) -> Option<Verdict> {
-    let key = message.key.as_ref().filter(|_| message.withheld.is_some())?;
+/// The end of a message whose key cannot be read exactly: it is in no lane that could be read again.
+fn bad_key(message: &Message) -> Option<Verdict> {
+    let key = message.key.as_ref()?;
     let limit = limits::KEY_LIMIT;
-    (key.len() > limit).then(|| Verdict::Dead {
+    let error = if message.unreadable_key {
+        KEY_IS_NO_TEXT.to_owned()
+    } else if message.withheld.is_some() && key.len() > limit {
+        format!("the key has too many bytes; at most {limit} are allowed")
+    } else {
+        return None;
+    };
+    Some(Verdict::Dead {
         attempted: None,
         reason: DeadReason::InvalidKey,
-        error: format!("the key has too many bytes; at most {limit} are allowed"),
+        error,
         lane: AfterDeath::Gap,
     })
 }

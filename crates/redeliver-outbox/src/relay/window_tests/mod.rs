@@ -301,6 +301,7 @@ impl World {
             last_wait_ms: 0,
             interrupted: false,
             withheld: None,
+            unreadable_key: false,
         };
         self.rows.live.insert(self.last, message);
     }
