@@ -260,6 +260,8 @@ pub struct Message {
     pub interrupted: bool,
     /// How many bytes it has, if they are too many to be read: then payload and headers are empty, and other texts may be cut.
     pub withheld: Option<u64>,
+    /// Whether its key is no Unicode text. Then `key` has replacement characters and names no lane.
+    pub unreadable_key: bool,
 }
 
 impl Message {
@@ -287,6 +289,7 @@ impl Message {
             last_wait_ms: 0,
             interrupted: false,
             withheld: None,
+            unreadable_key: false,
         }
     }
 

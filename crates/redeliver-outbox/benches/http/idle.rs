@@ -172,5 +172,6 @@ fn message(number: usize, body: &str) -> Message {
         last_wait_ms: 0,
         interrupted: false,
         withheld: None,
+        unreadable_key: false,
     }
 }

@@ -111,6 +111,7 @@ macro_rules! __conformance_catalogue {
                 s462_rows_beyond_every_limit_reach_an_end_and_stop_nobody
                 s463_an_attempt_that_was_counted_and_not_answered_is_known_until_it_is
                 s464_what_must_not_arrive_twice_is_not_sent_again_after_a_kill
+                s465_a_key_that_is_no_text_is_dead_lettered
             }
             write {
                 s001_every_field_comes_back_as_it_was_given

@@ -357,3 +357,24 @@ pub(super) async fn s464_what_must_not_arrive_twice_is_not_sent_again_after_a_ki
     )
     .await
 }
+
+pub(super) async fn s465_a_key_that_is_no_text_is_dead_lettered(factory: &dyn Factory) -> Outcome {
+    let subject = Subject::fresh(factory, 2).await?;
+    let insert = "INSERT INTO redeliver_outbox (destination, payload, lane) VALUES ('good', '{}', CONVERT(x'd800' USING ucs2))";
+    // MySQL and MariaDB take surrogates for characters; the others do not have the statement.
+    if subject.execute(insert).await.is_err() {
+        return Ok(());
+    }
+    relayed(&subject, "w1", until(&subject, "redeliver_outbox", 0)).await?;
+    let rows = subject
+        .harness
+        .rows("SELECT reason, last_error FROM redeliver_dead")
+        .await?;
+    let text = |text: &str| Some(text.to_owned());
+    same!(
+        rows,
+        [[text("invalid_key"), text("the key is not valid Unicode")]],
+        "dead letters"
+    );
+    Ok(())
+}

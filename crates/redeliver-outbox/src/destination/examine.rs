@@ -24,11 +24,16 @@ pub fn examine<'r>(message: &Message, routes: &'r Routes) -> Result<&'r Route, R
     Ok(route)
 }
 
+pub(crate) const KEY_IS_NO_TEXT: &str = "the key is not valid Unicode";
+
 /// Whether a message is what its route takes: key, size, headers, and a payload of the kind that is expected.
 ///
 /// # Errors
 /// The first rule that it breaks.
 pub fn fits(message: &Message, route: &Route) -> Result<(), Refusal> {
+    if message.unreadable_key {
+        return Err((DeadReason::InvalidKey, KEY_IS_NO_TEXT.to_owned()));
+    }
     if let Some(key) = &message.key
         && key.len() > limits::KEY_LIMIT
     {

@@ -18,7 +18,7 @@ mod route;
 #[cfg(feature = "schema")]
 mod schema;
 
-pub(crate) use examine::unknown;
+pub(crate) use examine::{KEY_IS_NO_TEXT, unknown};
 pub use examine::{Refusal, examine, fits};
 pub use handler::{Handler, IntoOutcome, OwnedDelivery};
 pub use headers::check_name as check_header_name;

@@ -137,13 +137,17 @@ impl Behind {
 
 /// A row of `read_behind.sql`.
 pub(super) fn outline(row: &mut dyn Columns) -> Result<Outline> {
+    let (id, shard, redrives) = (row.id()?, row.count()?, row.times()?);
+    let (destination, topic) = (row.known_text()?, row.text()?);
+    let (key, exact) = row.exact_text()?;
     Ok(Outline {
-        id: row.id()?,
-        shard: row.count()?,
-        redrives: row.times()?,
-        destination: row.known_text()?,
-        topic: row.text()?,
-        key: row.text()?,
+        id,
+        shard,
+        redrives,
+        destination,
+        topic,
+        key,
+        unreadable_key: !exact,
     })
 }
 
@@ -163,6 +167,7 @@ mod tests {
             destination: "billing".to_owned(),
             topic: None,
             key: None,
+            unreadable_key: false,
         }
     }
 

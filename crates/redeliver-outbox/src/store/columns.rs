@@ -11,6 +11,11 @@ pub(super) trait Columns {
     /// A text.
     fn text(&mut self) -> Result<Option<String>>;
 
+    /// A text, and whether it is exactly what the database holds.
+    fn exact_text(&mut self) -> Result<(Option<String>, bool)> {
+        Ok((self.text()?, true))
+    }
+
     /// A time.
     fn time(&mut self) -> Result<Option<Timestamp>>;
 
@@ -69,12 +74,15 @@ impl<C: Columns + ?Sized> Known for C {}
 
 /// A row of the hot table, as every `read_….sql` names its columns.
 pub(super) fn message(row: &mut dyn Columns) -> Result<Message> {
+    let (id, shard, destination, topic) = (row.id()?, row.count()?, row.known_text()?, row.text()?);
+    let (key, exact) = row.exact_text()?;
     Ok(Message {
-        id: row.id()?,
-        shard: row.count()?,
-        destination: row.known_text()?,
-        topic: row.text()?,
-        key: row.text()?,
+        id,
+        shard,
+        destination,
+        topic,
+        key,
+        unreadable_key: !exact,
         payload: row.payload()?.unwrap_or_else(|| Payload::from("")),
         content_type: row.text()?,
         headers: row.text()?,

@@ -13,24 +13,21 @@ use crate::{Message, Timestamp, limits::KEY_LIMIT};
 /// The lane of a message, by its shard, destination and key.
 pub(super) type Lane<'a> = (u16, &'a str, &'a str);
 
-/// A key that was cut off names no lane.
-fn lane<'a>(shard: u16, destination: &'a str, key: Option<&'a str>) -> Option<Lane<'a>> {
-    let key = key.filter(|key| key.len() <= KEY_LIMIT)?;
-    Some((shard, destination, key))
-}
-
-/// The lanes of messages and of rows behind the cursor, each once.
+/// The lanes of messages and of rows behind the cursor, each once. A key that was cut off or cannot be read exactly names no lane.
 pub(super) fn lanes<'a>(
     messages: impl IntoIterator<Item = &'a Message>,
     behind: impl IntoIterator<Item = &'a Outline>,
 ) -> BTreeSet<Lane<'a>> {
-    let of_messages = messages
-        .into_iter()
-        .filter_map(|message| lane(message.shard, &message.destination, message.key.as_deref()));
-    let of_rows = behind
-        .into_iter()
-        .filter_map(|row| lane(row.shard, &row.destination, row.key.as_deref()));
-    of_messages.chain(of_rows).collect()
+    let of_messages = messages.into_iter().filter_map(|message| {
+        let key = message.key.as_deref().filter(|_| !message.unreadable_key)?;
+        Some((message.shard, message.destination.as_str(), key))
+    });
+    let of_rows = behind.into_iter().filter_map(|row| {
+        let key = row.key.as_deref().filter(|_| !row.unreadable_key)?;
+        Some((row.shard, row.destination.as_str(), key))
+    });
+    let whole = |(_, _, key): &Lane<'_>| key.len() <= KEY_LIMIT;
+    of_messages.chain(of_rows).filter(whole).collect()
 }
 
 /// A row of `read_heads.sql`.

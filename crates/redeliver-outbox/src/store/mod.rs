@@ -266,6 +266,8 @@ pub struct Outline {
     pub topic: Option<String>,
     /// Its key, if it has one.
     pub key: Option<String>,
+    /// Whether the key is no Unicode text, and was read with other characters in its place.
+    pub unreadable_key: bool,
 }
 
 /// The answer to a [`LaneDemand`].

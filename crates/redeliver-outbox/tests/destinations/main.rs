@@ -63,6 +63,7 @@ fn message(payload: impl Into<Payload>) -> Message {
         last_wait_ms: 0,
         interrupted: false,
         withheld: None,
+        unreadable_key: false,
     }
 }
 

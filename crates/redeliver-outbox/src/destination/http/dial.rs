@@ -208,6 +208,7 @@ mod tests {
             last_wait_ms: 0,
             interrupted: false,
             withheld: None,
+            unreadable_key: false,
         };
         let delivery = Delivery {
             message: &message,

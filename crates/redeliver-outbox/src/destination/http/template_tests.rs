@@ -31,6 +31,7 @@ fn message(key: Option<&str>, payload: impl Into<Payload>) -> Message {
         last_wait_ms: 0,
         interrupted: false,
         withheld: None,
+        unreadable_key: false,
     }
 }
 

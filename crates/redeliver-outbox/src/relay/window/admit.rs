@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{Held, LaneKey, Source, Stage, Window};
 use crate::{
     DeadReason, Message, MessageId, Timestamp,
-    destination::unknown,
+    destination::{KEY_IS_NO_TEXT, unknown},
     limits,
     plants::{Plant, planted},
     relay::{fan_out, lane::Due},
@@ -205,7 +205,7 @@ impl Window {
             self.hold(busy(message, lease, None, source));
             return Some(settlement);
         };
-        if let Some(verdict) = cut_key(&message) {
+        if let Some(verdict) = bad_key(&message) {
             let settlement = Settlement::of(&message, lease, verdict);
             self.hold(busy(message, lease, Some(route), source));
             return Some(settlement);
@@ -354,19 +354,26 @@ fn by_lane(due: Vec<Message>) -> impl Iterator<Item = Message> {
     keyed.into_iter().chain(unkeyed)
 }
 
-/// The end of a message whose key is too long to be read: it is in no lane that could be read again.
-fn cut_key(message: &Message) -> Option<Verdict> {
-    let key = message.key.as_ref().filter(|_| message.withheld.is_some())?;
-    long_key(key)
+/// The end of a message whose key cannot be read whole and exactly: it is in no lane that could be read again.
+fn bad_key(message: &Message) -> Option<Verdict> {
+    let key = message.key.as_ref()?;
+    unusable_key(key, message.unreadable_key, message.withheld.is_some())
 }
 
-/// The end of a message whose key is too long.
-pub(super) fn long_key(key: &str) -> Option<Verdict> {
+/// The end of a message whose key cannot be read exactly, or was cut off because it is too long.
+pub(super) fn unusable_key(key: &str, unreadable: bool, may_be_cut: bool) -> Option<Verdict> {
     let limit = limits::KEY_LIMIT;
-    (key.len() > limit).then(|| Verdict::Dead {
+    let error = if unreadable {
+        KEY_IS_NO_TEXT.to_owned()
+    } else if may_be_cut && key.len() > limit {
+        format!("the key has too many bytes; at most {limit} are allowed")
+    } else {
+        return None;
+    };
+    Some(Verdict::Dead {
         attempted: None,
         reason: DeadReason::InvalidKey,
-        error: format!("the key has too many bytes; at most {limit} are allowed"),
+        error,
         lane: AfterDeath::Gap,
     })
 }

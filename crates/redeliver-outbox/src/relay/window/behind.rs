@@ -2,7 +2,7 @@
 
 use super::{
     LaneKey, Source, Window,
-    admit::{busy, long_key},
+    admit::{busy, unusable_key},
 };
 use crate::{
     Message, NewMessage, Timestamp,
@@ -31,7 +31,7 @@ impl Window {
             }
             return None;
         };
-        if let Some(verdict) = long_key(key) {
+        if let Some(verdict) = unusable_key(key, outline.unreadable_key, true) {
             return self.settle_behind(sketch(outline), lease, Some(route), verdict);
         }
         let key = LaneKey::new(shard, route, key);

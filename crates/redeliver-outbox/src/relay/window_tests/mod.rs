@@ -362,6 +362,7 @@ impl World {
             last_wait_ms: 0,
             interrupted: false,
             withheld: None,
+            unreadable_key: false,
         };
         self.rows.live.insert(number, message);
     }

@@ -311,6 +311,7 @@ fn outline(row: &Message) -> Outline {
         destination: row.destination.clone(),
         topic: row.topic.clone(),
         key: row.key.clone(),
+        unreadable_key: row.unreadable_key,
     }
 }
 

@@ -39,10 +39,14 @@ impl Columns for MySqlColumns {
     /// The server takes surrogates for characters, which no text in Rust can have: they are read as replacement characters, so that one
     /// such row does not keep all others from being read.
     fn text(&mut self) -> Result<Option<String>> {
+        Ok(self.exact_text()?.0)
+    }
+
+    fn exact_text(&mut self) -> Result<(Option<String>, bool)> {
         let place = self.next;
         match self.take::<Value>()? {
-            Value::NULL => Ok(None),
-            Value::Bytes(bytes) => Ok(Some(readable(bytes))),
+            Value::NULL => Ok((None, true)),
+            Value::Bytes(bytes) => Ok(readable(bytes)),
             _ => Err(unreadable(place)),
         }
     }
@@ -73,8 +77,14 @@ impl Columns for MySqlColumns {
     }
 }
 
-fn readable(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+fn readable(bytes: Vec<u8>) -> (Option<String>, bool) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (Some(text), true),
+        Err(error) => {
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            (Some(text), false)
+        }
+    }
 }
 
 fn unreadable(place: usize) -> StoreError {
