@@ -1,7 +1,7 @@
 //! The way through the rows of the shards that a worker owns.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, HashMap},
     fmt,
     sync::Arc,
 };
@@ -22,7 +22,7 @@ use super::{
 use crate::{
     Message,
     store::{
-        Demand, Found, Head, LaneDemand, LaneFound, Lease, Reader,
+        Demand, Found, LaneDemand, LaneFound, Lease, Reader,
         acted::{Told, acted},
         behind::Behind,
         heads,
@@ -30,6 +30,7 @@ use crate::{
     },
 };
 
+mod head;
 mod look;
 
 /// One read is one transaction with one snapshot. Within it the rows that late commits have put behind the cursors are found
@@ -137,11 +138,12 @@ impl PostgresReader {
             let mut late = self.late(&session, demand, limits, &got, &now).await?;
             self.weigh(&session, demand, &mut got, &mut late).await?;
             let lanes = heads::lanes(got.messages().chain(&late.messages), &looked.found);
-            found.heads = heads(&session, &now, lanes).await?;
+            found.heads = head::heads(&session, &now, lanes).await?;
             session.commit().await?;
             self.take(&mut found, demand, limits, got, late, &now);
         } else {
-            found.heads = heads(&session, &now, heads::lanes([], &looked.found)).await?;
+            let lanes = heads::lanes([], &looked.found);
+            found.heads = head::heads(&session, &now, lanes).await?;
             session.commit().await?;
         }
         session.closed();
@@ -524,25 +526,6 @@ async fn late_numbers(session: &Session<'_>, spans: &[Span], limits: Limits) -> 
     rows.iter()
         .map(|row| Ok((row::shard(row, 0)?, get(row, 1)?)))
         .collect()
-}
-
-/// The first scheduled messages of each lane.
-async fn heads(session: &Session<'_>, now: &Now, lanes: BTreeSet<heads::Lane<'_>>) -> Result<Vec<Head>> {
-    if !now.due && now.next_due.is_none() {
-        return Ok(Vec::new());
-    }
-    let (mut destinations, mut keys) = (Vec::new(), Vec::new());
-    for (_, destination, key) in lanes {
-        destinations.push(destination);
-        keys.push(key);
-    }
-    if keys.is_empty() {
-        return Ok(Vec::new());
-    }
-    let parameters: [Parameter<'_>; 2] = [(&destinations, Type::TEXT_ARRAY), (&keys, Type::TEXT_ARRAY)];
-    session
-        .read(include_str!("sql/read_heads.sql"), &parameters, heads::head)
-        .await
 }
 
 fn rows_of<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<(u16, i64)> {
