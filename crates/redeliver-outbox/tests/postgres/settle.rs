@@ -271,3 +271,29 @@ async fn settles_that_meet_the_same_rows_do_not_deadlock() {
         settled.unwrap();
     }
 }
+
+/// A batch that is refused comes again in parts: each that is refused, too, would cost a new connection.
+#[tokio::test]
+async fn a_refused_settle_keeps_its_connection() {
+    let (_database, store, client, lease, number) = one_message(None).await;
+    client
+        .batch_execute("ALTER TABLE redeliver_sent ADD CONSTRAINT refused CHECK (attempts > 1)")
+        .await
+        .unwrap();
+    let backends = "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity
+                     WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let before = scalar(&client, backends).await;
+    for _ in 0..3 {
+        let settlement = delivered(lease, id_of(number));
+        store.settle(&worker("w"), &[settlement]).await.unwrap_err();
+        assert_eq!(scalar(&client, backends).await, before);
+    }
+    client
+        .batch_execute("ALTER TABLE redeliver_sent DROP CONSTRAINT refused")
+        .await
+        .unwrap();
+    let settlement = delivered(lease, id_of(number));
+    store.settle(&worker("w"), &[settlement]).await.unwrap();
+    let sent = "SELECT count(*)::text FROM redeliver_sent";
+    assert_eq!(scalar(&client, sent).await, "1");
+}

@@ -52,7 +52,13 @@ pub(super) async fn settle(inner: &Inner, worker: &WorkerId, settlements: &[Sett
             .filter(|settlement| holds(settlement) && settlement.verdict.can_be()),
     );
     batch.dead.identify(&session).await?;
-    batch.write(&session, worker, inner.history).await?;
+    if let Err(error) = batch.write(&session, worker, inner.history).await {
+        // The batch comes again in parts. The connection is kept, or each part that is refused would need a new one.
+        if error.kind().is_about_content() && session.batch("ROLLBACK").await.is_ok() {
+            session.closed();
+        }
+        return Err(error);
+    }
     session.closed();
     Ok(Settled { stale })
 }
